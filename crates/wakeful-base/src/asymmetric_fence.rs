@@ -28,6 +28,7 @@ pub struct LightFence {
 enum Kind {
     /// A compiler fence only: the heavy fence covers the CPU's part.
     Compiler,
+    /// A full fence of the CPU, because the kernel has no `membarrier`.
     Real,
     /// No fence is needed, since no thread calls `heavy_fence`.
     None,
@@ -50,8 +51,8 @@ impl LightFence {
         if self.kind == Kind::Real {
             fence(SeqCst);
         } else {
-            // Under loom, which models atomics only, the branch above is taken: `is_there` is
-            // false.
+            // Under loom, which models atomics only, a paired fence takes the branch above, since
+            // `is_supported` returns false.
             std::sync::atomic::compiler_fence(SeqCst);
         }
     }
@@ -72,7 +73,7 @@ pub fn prepare() {
     }
 }
 
-/// The fence of the rare side.
+/// Executes the fence of the rare side.
 ///
 /// Returns false if the kernel refused it: the caller must then not rely on any ordering.
 ///

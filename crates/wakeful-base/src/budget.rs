@@ -1,4 +1,4 @@
-//! The cooperative budget: why a task whose futures are always ready yields.
+//! The cooperative budget: makes a task yield even if its futures are always ready.
 //!
 //! Each poll of a task starts with 128 units. A leaf future pays one unit with [`poll_proceed`]
 //! before it makes progress. When no units are left, it returns `Pending` even though it could make
@@ -160,7 +160,7 @@ pub fn poll_has_remaining(cx: &mut Context<'_>) -> Poll<()> {
 /// let task = wakeful::spawn(poll_fn(|cx| {
 ///     for _ in 0..1000 {
 ///         let unit: RestoreOnPending = ready!(poll_proceed(cx));
-///         drop(unit); // nothing was there to be done, so nothing is spent
+///         drop(unit); // no progress was made, so the unit is restored
 ///     }
 ///     Poll::Ready(has_budget_remaining())
 /// }));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_out_after_128_and_is_put_back() {
+    fn a_budget_runs_out_after_128_units_and_is_restored() {
         with_initial(|| {
             for _ in 0..128 {
                 assert!(has_remaining());
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_without_progress_is_given_back() {
+    fn a_unit_without_progress_is_restored() {
         with_initial(|| {
             for _ in 0..1000 {
                 assert!(proceed().is_ready());
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_puts_the_old_budget_back() {
+    fn a_panic_restores_the_old_budget() {
         let caught = std::panic::catch_unwind(|| with_initial(|| panic!("boom")));
         assert!(caught.is_err());
         assert_eq!(BUDGET.with(Cell::get), Budget::UNCONSTRAINED);

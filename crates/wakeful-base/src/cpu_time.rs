@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// Returns the CPU time that the calling thread has used so far.
 ///
-/// `None` if the platform cannot tell. Costs a system call; see bench/NOTES.md: CPU time of a
-/// thread.
+/// Returns `None` if the platform does not report it. Costs a system call; see bench/NOTES.md: CPU
+/// time of a thread.
 pub fn of_this_thread() -> Option<Duration> {
     clock::thread_time()
 }

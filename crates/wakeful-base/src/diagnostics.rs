@@ -10,8 +10,9 @@ pub fn print(message: std::fmt::Arguments<'_>) {
     use std::mem::ManuallyDrop;
     use std::os::fd::FromRawFd;
 
-    // SAFETY: descriptor 2 is open as long as the process leaves it open, and `ManuallyDrop` keeps
-    // this `File` from closing it.
+    // SAFETY: descriptor 2 is standard error, which belongs to the process and to no Rust value.
+    // `ManuallyDrop` keeps this `File` from closing it. If the process has closed it, the write
+    // fails.
     let mut stderr = ManuallyDrop::new(unsafe { File::from_raw_fd(2) });
     // One write, so that lines of other threads do not mix in. There is nowhere to report an error.
     let _ignored = stderr.write_all(format!("wakeful: {message}\n").as_bytes());

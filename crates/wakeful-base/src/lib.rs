@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`sync`] | atomics, locks, cells and threads: std's, or loom's in a model |
-//! | [`parker`], [`block_on`] | parking a thread; driving a future on a parked thread |
+//! | [`parker`], [`block_on()`] | parking a thread; driving a future on a parked thread |
 //! | [`list`] | an intrusive doubly linked list |
 //! | [`wake_list`] | wakers collected under a lock, to be called after it is released |
 //! | [`budget`] | the cooperative budget of a poll |

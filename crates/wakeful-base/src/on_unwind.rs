@@ -2,8 +2,10 @@
 
 use crate::catch_panic::contain_panic;
 
-/// Calls its function when dropped, that is, during unwinding: past the call that may panic, the
-/// guard is forgotten.
+/// Calls its function when dropped.
+///
+/// For a call that may panic: code after the call forgets the guard, so the function is called only
+/// during unwinding.
 #[derive(Debug)]
 pub struct OnUnwind<F: FnMut()>(pub F);
 

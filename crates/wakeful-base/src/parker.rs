@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The thread sleeps in `std::thread::park`, whose own token user code may set or consume at any
-//! time. So only this module's state word says whether a wake-up is due.
+//! time. Only this module's state word therefore says whether the thread has been unparked.
 
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicUsize, Ordering::*};
@@ -61,7 +61,10 @@ impl Parker {
         }
         if self.inner.state.compare_exchange(EMPTY, PARKED, AcqRel, Acquire).is_err() {
             let took = self.take_token();
-            debug_assert!(took, "only a notification changes the state under a parker");
+            debug_assert!(
+                took,
+                "only an unpark changes the state of a thread that is about to park"
+            );
             return;
         }
         while !self.take_token() {

@@ -1,13 +1,12 @@
 //! A slab allocator for small, short-lived objects: tasks, timers, channel blocks.
 //!
 //! A task is often created on one thread and freed on another. For that pattern many allocators,
-//! glibc's among them, take a lock in both calls, and it is the same lock. Here memory is requested
-//! from the global allocator in **slabs** of some dozens of pieces of one size, and a slab goes
-//! back only when all its pieces are free. A thread allocates from a slab that it owns. To free a
-//! piece of another thread's slab it executes one atomic operation. A slab that no thread owns gets
-//! a new owner: the thread that returns enough of its pieces. A thread that frees more than it
-//! allocates passes slabs on through a **depot**; a thread that allocates more takes them from
-//! there.
+//! including glibc's, take the same lock in both calls. Here memory is requested from the global
+//! allocator in **slabs** of some dozens of pieces of one size, and a slab is returned only when
+//! all its pieces are free. A thread allocates from a slab that it owns. To free a piece of another
+//! thread's slab it executes one atomic operation. A slab that no thread owns gets a new owner: the
+//! thread that returns enough of its pieces. A thread that frees more than it allocates passes
+//! slabs on through a **depot**; a thread that allocates more takes them from there.
 //!
 //! ```text
 //!    thread that spawns                          thread that polls to the end
@@ -24,10 +23,10 @@
 //! to another worker together, therefore hardly share a cache line with tasks that stay, however
 //! long the program has been running; see bench/NOTES.md: slab order.
 //!
-//! Free memory that is retained: for each size class that a thread uses, `SPARES_MAX` slabs and the
-//! current one; for each size class, `DEPOT_BYTES` in its depot. A slab in the depot whose last
-//! piece is returned is found by scanning a few slabs at each such event. A thread that exits
-//! passes its slabs on.
+//! The free memory that is retained is bounded: each thread keeps `SPARES_MAX` slabs and the
+//! current one for each size class that it uses, and each size class keeps `DEPOT_BYTES` in its
+//! depot. When the last piece of a slab in a depot is returned, a few slabs of that depot are
+//! scanned for all-free ones. A thread that exits passes its slabs on.
 //!
 //! To read on: `slab.rs` has a slab and the protocol by which it changes its owner; `slabs.rs` has
 //! lists of slabs. This file has the size classes, the threads' caches and the depots.
@@ -170,8 +169,8 @@ impl Shape {
         (1 << self.slots) - 1
     }
 
-    /// The number of free slots that makes a slab worth having an owner. A slab with fewer free
-    /// slots is left alone for the time being. A quarter of the slots.
+    /// Returns the number of free slots from which a slab is worth owning: a quarter of all slots.
+    /// A slab with fewer has no owner until more slots are returned.
     const fn enough(self) -> u32 {
         self.slots as u32 / 4
     }
@@ -180,12 +179,12 @@ impl Shape {
         layout(FIRST_PIECE + self.slots * self.stride - size_of::<Tag>())
     }
 
-    /// The number of slabs up to which the depot retains all-free ones.
+    /// Returns the number of slabs in a depot up to which it retains all-free ones.
     const fn kept_in_depot(self) -> usize {
         DEPOT_BYTES / self.slab_layout().size()
     }
 
-    /// The layout of a piece that belongs to no slab, with its tag.
+    /// Returns the layout of a piece that belongs to no slab, with its tag.
     const fn standalone_layout(self) -> Layout {
         layout(ALIGN + self.stride - size_of::<Tag>())
     }
@@ -384,7 +383,8 @@ impl ClassCache {
         unsafe { current.as_ref().take().map(|slot| shape.piece(current, slot)) }
     }
 
-    /// As [`take`](Self::take), but goes on to another slab if the current one has no free slot.
+    /// Does the same as [`take`](Self::take), but continues with another slab if the current one
+    /// has no free slot.
     fn take_from_next(&mut self, class: usize, me: Owner) -> Option<NonNull<u8>> {
         let shape = Shape::of_class(class);
         loop {
@@ -407,7 +407,7 @@ impl ClassCache {
         }
     }
 
-    /// Removes any of the thread's slabs.
+    /// Removes and returns one of the thread's slabs.
     fn pop_slab(&mut self) -> Option<NonNull<Slab>> {
         let current = replace(&mut self.current, ptr::null_mut());
         NonNull::new(current).or_else(|| self.spares.pop())
@@ -432,7 +432,7 @@ impl Depot {
         self.stock.try_lock().ok()
     }
 
-    /// Removes a slab, which the caller then makes its own.
+    /// Removes and returns a slab, which the caller must take ownership of.
     fn take(&self) -> Option<NonNull<Slab>> {
         if self.count.load(Relaxed) == 0 {
             return None;
@@ -481,8 +481,8 @@ impl Depot {
         Slabs::EMPTY
     }
 
-    /// Called when a slab of the depot has become all-free. Scans some slabs, and returns surplus
-    /// all-free ones, to be freed.
+    /// Scans some slabs, and returns surplus all-free ones, to be freed. Called when a slab of the
+    /// depot has become all-free.
     fn take_all_free(&self, shape: Shape) -> Slabs {
         if self.count.load(Relaxed) <= shape.kept_in_depot() {
             return Slabs::EMPTY;
@@ -499,8 +499,8 @@ type Cache = [ClassCache; CLASSES];
 
 /// Calls `f` with this thread's cache.
 ///
-/// The cache itself has no destructor, which would add a check to each access. [`CacheCleanup`] has
-/// it.
+/// The cache itself has no destructor, because that would add a check to each access. The
+/// destructor of [`CacheCleanup`] empties it.
 #[inline]
 fn with_cache<R>(f: impl FnOnce(*mut Cache) -> R) -> R {
     thread_local! {
@@ -515,8 +515,8 @@ fn this_thread() -> Owner {
     with_cache(|cache| cache.cast())
 }
 
-/// Returns whether slabs may be put into this thread's cache. At the end of the thread they may
-/// not, since nothing would take them out again.
+/// Returns whether slabs may be put into this thread's cache: not once the thread has emptied it at
+/// its exit, since nothing would empty it again.
 fn is_cache_usable() -> bool {
     thread_local! {
         static CLEANUP: CacheCleanup = const { CacheCleanup };

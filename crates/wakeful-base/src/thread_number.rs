@@ -2,7 +2,7 @@
 
 /// Returns the kernel's id of the calling thread, as under `/proc/self/task`.
 ///
-/// `None` if the platform has none.
+/// Returns `None` if the platform has no such id.
 pub fn of_this_thread() -> Option<u32> {
     number::own()
 }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_one_under_proc() {
+    fn the_id_is_the_one_under_proc() {
         let numbers = [std::thread::spawn(of_this_thread).join().unwrap(), of_this_thread()];
         let link = std::fs::read_link("/proc/thread-self").unwrap();
         assert_eq!(numbers[1].unwrap().to_string(), link.file_name().unwrap().to_str().unwrap());

@@ -70,22 +70,22 @@ impl Interest {
     }
 
     /// Returns the kinds of readiness that end a wait with this interest.
-    pub(crate) fn answer(self) -> Ready {
-        let mut answer = Ready::EMPTY;
+    pub(crate) fn ready_mask(self) -> Ready {
+        let mut mask = Ready::EMPTY;
         if self.is_readable() {
-            answer |= Ready::READABLE | Ready::READ_CLOSED;
+            mask |= Ready::READABLE | Ready::READ_CLOSED;
         }
         if self.is_writable() {
-            answer |= Ready::WRITABLE | Ready::WRITE_CLOSED;
+            mask |= Ready::WRITABLE | Ready::WRITE_CLOSED;
         }
         #[cfg(any(target_os = "linux", target_os = "android"))]
         if self.is_priority() {
-            answer |= Ready::PRIORITY | Ready::READ_CLOSED;
+            mask |= Ready::PRIORITY | Ready::READ_CLOSED;
         }
         if self.is_error() {
-            answer |= Ready::ERROR;
+            mask |= Ready::ERROR;
         }
-        answer
+        mask
     }
 }
 

@@ -34,13 +34,13 @@ use wakeful_base::CallWaker;
 /// Bounds the signal numbers, which start at one.
 const SIGNALS_MAX: usize = 64;
 
-/// Set before the first handler is installed.
+/// The pending signals of the process. Set before the first handler is installed.
 static PENDING: OnceLock<PendingSignals> = OnceLock::new();
 
 /// Installs the handler for `signal`, which stays for good, and returns a listener.
 ///
 /// # Errors
-/// If there is no such signal, or it must not be caught; and the kernel's errors.
+/// If the signal does not exist or cannot be listened for, or if the kernel refuses the handler.
 pub fn listen(signal: i32) -> io::Result<Listener<'static>> {
     let Some(index) = handler::index_of(signal) else {
         let why = format!("signal {signal} does not exist or cannot be listened for");

@@ -1,7 +1,6 @@
 //! The platform switch: epoll on Linux, kqueue elsewhere.
 //!
-//! Only Linux is tested. The other platforms are known to compile; CONTRIBUTING.md says how to
-//! check that.
+//! Only Linux is tested. The other platforms compile; CONTRIBUTING.md says how to check that.
 
 mod errno;
 pub(crate) use errno::KeepErrno;

@@ -7,7 +7,7 @@ fn main() {}
 #[cfg(target_os = "linux")]
 fn main() {
     if linux::threads() > 1 {
-        return println!("something else has begun a thread: nothing to be seen here");
+        return println!("skipped: the process already has another thread");
     }
     linux::a_low_limit_is_kept();
     linux::there_is_room_for_thousands();

@@ -219,7 +219,7 @@ fn after_shutdown_every_operation_fails_with_the_reason() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_an_error() {
+fn registering_an_unwatchable_descriptor_is_an_error() {
     let fixture = Fixture::new();
     let file = std::fs::File::open("/proc/self/exe").unwrap();
     let error = fixture.driver.register(file.as_raw_fd(), BOTH).unwrap_err();

@@ -163,7 +163,7 @@ fn an_interrupted_system_call_is_restarted() {
 }
 
 #[test]
-fn what_cannot_be_caught_or_is_no_signal_is_refused() {
+fn uncatchable_and_nonexistent_signals_are_refused() {
     let refused = [libc::SIGKILL, libc::SIGSTOP, libc::SIGILL, libc::SIGFPE, libc::SIGSEGV];
     for signal in refused.into_iter().chain([0, -1, i32::MIN, 65, i32::MAX]) {
         let error = listen(signal).unwrap_err();

@@ -9,13 +9,13 @@
 //!     │ poll: too few permits, or no budget     │ poll: granted, and budget
 //!     ▼                                         │
 //!   Queued ─────────────────────────────────────┘
-//!     │ drop, or poll after close: the permits dealt so far are given back
+//!     │ drop, or poll after close: the permits assigned so far are released
 //!     ▼
 //!   Done
 //! ```
 //!
 //! The future takes its permits first and consumes budget afterwards. A task without budget
-//! therefore still gets its place in the queue, and keeps the permits it was dealt until it is
+//! therefore still gets its place in the queue, and keeps the permits assigned to it until it is
 //! polled again.
 
 use std::future::Future;
@@ -58,17 +58,18 @@ pub(crate) trait PermitSource {
     /// Calls `f` with the queue, under the queue's lock.
     fn with_queue<R>(&self, f: impl FnOnce(&mut PermitQueue) -> R) -> R;
 
-    /// Removes `waiter` from the queue and gives back the permits it was dealt out of its `n`.
+    /// Removes `waiter` from the queue and releases those of its `n` permits that were assigned to
+    /// it.
     ///
-    /// This unlinks `waiter` and can then wake other waiters. If one of their wakers panics,
-    /// `waiter` has left nevertheless, and a second call has no effect.
+    /// This unlinks `waiter` and can then wake other waiters. Even if one of their wakers panics,
+    /// `waiter` has left, and a second call has no effect.
     ///
     /// # Safety
     /// `waiter` must be live. If it is in a queue, that queue must be this source's.
     unsafe fn leave(&self, n: usize, waiter: NonNull<Waiter>);
 }
 
-/// Outcome of [`PermitSource::enqueue`] and of a poll.
+/// The outcome of [`PermitSource::enqueue`] and of a poll.
 #[derive(Clone, Copy, PartialEq)]
 #[must_use]
 pub(crate) enum Enqueued {
@@ -102,7 +103,7 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
         Acquire { source, n, phase: Phase::Start, waiter: Waiter::new() }
     }
 
-    /// Takes the waiter out of the queue, and gives back the permits it was dealt.
+    /// Takes the waiter out of the queue, and releases the permits assigned to it.
     ///
     /// That may wake other waiters. If one of their wakers panics, this future is dropped during
     /// the unwinding, and with it the waiter's own waker.
@@ -119,14 +120,14 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
     /// Polls a waiter that is past `Start`. If it still waits, stores `waker` in it.
     #[inline(never)]
     fn poll_queued(&self, waker: &Waker) -> Result<Enqueued, AcquireError> {
-        // No foreign code may run under the lock. A new waker is cloned before the lock is taken,
-        // and the old one is dropped after the lock is released.
+        // No user code may run under the lock. A new waker is cloned before the lock is taken, and
+        // the old one is dropped after the lock is released.
         let mut new = None;
         loop {
             let is_closed = self.source.is_closed();
             if is_closed || self.waiter.is_granted() {
-                // A clone was not needed. If its drop panicked, the caller would not get its
-                // permits.
+                // The clone, if any, was not needed. If its drop panicked, the caller would not get
+                // its permits.
                 contain_panic(|| drop(new.take()));
                 if is_closed {
                     self.leave();

@@ -1,9 +1,8 @@
 //! [`Barrier`]: tasks that wait for each other.
 //!
 //! Arrivals are counted under a lock, in *generations*. The last arrival of a generation starts the
-//! next one, releases the lock and then notifies all waiters. Tasks that have arrived for the next
-//! generation in the meantime are woken as well; each of them compares the generation and waits
-//! again.
+//! next one, releases the lock and then notifies all waiters. This also wakes tasks that have
+//! already arrived for the next generation; each of them compares the generation and waits again.
 
 use std::fmt;
 
@@ -14,8 +13,8 @@ use crate::cooperative::cooperative;
 
 /// Lets a fixed number of tasks continue together.
 ///
-/// Each task calls [`wait`](Self::wait). Once as many as the barrier is for have done so, all
-/// continue. The barrier can then be used again.
+/// Each task calls [`wait`](Self::wait). Once as many tasks as given to [`new`](Self::new) have
+/// done so, all of them continue. The barrier can then be used again.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -54,7 +53,7 @@ impl Barrier {
         }
     }
 
-    /// Waits until as many tasks have called this as the barrier is for.
+    /// Waits until the number of tasks given to [`new`](Self::new) have called this method.
     ///
     /// The result tells the last task to arrive that it is the leader.
     ///

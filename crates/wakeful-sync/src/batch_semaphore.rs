@@ -7,7 +7,7 @@
 //!   take, permits ≥ n:     permits - n                one compare-and-swap, no lock
 //!   put,  no waiters:      permits + n                one compare-and-swap, no lock
 //!   take, permits < n:     lock, take the permits there are, queue for the rest
-//!   put,  waiters queued:  lock, deal to waiters in order; when the queue is empty, put the rest
+//!   put,  waiters queued:  lock, assign to waiters in order; once the queue is empty, put the rest
 //! ```
 //!
 //! Invariants:
@@ -33,7 +33,7 @@ use wakeful_base::catch_panic::contain_panic;
 
 /// The greatest number of permits a semaphore can have.
 ///
-/// The same as Tokio's. The word could count twice as many beside its two flags.
+/// The same limit as Tokio's. The word, which also has two flags, could count twice as many.
 pub(crate) const MAX_PERMITS: usize = usize::MAX >> 3;
 
 /// A counter of permits, with a queue for tasks that wait for more than there are.
@@ -92,15 +92,15 @@ impl BatchSemaphore {
         }
         match self.word.put(n) {
             Put::Done => {}
-            Put::MustDeal => self.release_to_waiters(n),
+            Put::MustAssign => self.release_to_waiters(n),
         }
     }
 
     /// Gives `permits` to waiters. Usually the first one needs exactly that many.
     fn release_to_waiters(&self, permits: usize) {
         let mut queue = self.queue.lock();
-        let Some(waker) = queue.deal_to_one(permits) else {
-            return self.deal_to_queue(queue, permits);
+        let Some(waker) = queue.assign_to_one(permits) else {
+            return self.assign_to_queue(queue, permits);
         };
         if queue.is_empty() {
             self.word.clear_waiters(0);
@@ -127,12 +127,12 @@ impl BatchSemaphore {
         wakers.wake_all();
     }
 
-    /// Deals `permits` to the waiters. The queue may have become empty since the caller looked.
+    /// Assigns `permits` to the waiters. The queue may have become empty since the caller looked.
     #[cold]
-    fn deal_to_queue<'a>(&'a self, mut queue: MutexGuard<'a, PermitQueue>, mut permits: usize) {
+    fn assign_to_queue<'a>(&'a self, mut queue: MutexGuard<'a, PermitQueue>, mut permits: usize) {
         let mut wakers = WakeList::new();
         loop {
-            permits = queue.deal(permits, &mut wakers);
+            permits = queue.assign(permits, &mut wakers);
             let ended = permits == 0 || queue.is_empty();
             if ended && queue.is_empty() {
                 if self.word.has_waiters() {
@@ -141,10 +141,7 @@ impl BatchSemaphore {
                     // `WAITERS` is not set, and can only be set under the lock, which we hold. So
                     // this `put` cannot fail.
                     let put = self.word.put(permits);
-                    debug_assert!(
-                        matches!(put, Put::Done),
-                        "the flag is only raised under the lock"
-                    );
+                    debug_assert!(matches!(put, Put::Done), "`WAITERS` is only set under the lock");
                 }
             }
             drop(queue);
@@ -184,7 +181,7 @@ impl PermitSource for BatchSemaphore {
             Take::Done => Ok(Enqueued::Granted),
             Take::Closed => Err(AcquireError::closed()),
             Take::Missing(missing) => {
-                // SAFETY: the caller's promise for `waiter`.
+                // SAFETY: the caller upholds the contract of `push` for `waiter`.
                 unsafe { queue.push(waiter, missing, waker) };
                 return Ok(Enqueued::Waiting);
             }
@@ -203,9 +200,9 @@ impl PermitSource for BatchSemaphore {
     #[cold]
     unsafe fn leave(&self, n: usize, waiter: NonNull<Waiter>) {
         let mut queue = self.queue.lock();
-        // SAFETY: the caller's promise: `waiter` is live, and in this queue or in none.
-        let dealt = unsafe { queue.remove(waiter, n) };
-        self.deal_to_queue(queue, dealt);
+        // SAFETY: by contract `waiter` is live, and in this queue or in none.
+        let assigned = unsafe { queue.remove(waiter, n) };
+        self.assign_to_queue(queue, assigned);
     }
 }
 

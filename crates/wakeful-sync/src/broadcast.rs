@@ -17,7 +17,7 @@
 //!
 //! # Lagging
 //! The channel holds the number of values that [`channel`] was called with, rounded up to a power
-//! of two. A send never waits: into a full channel it overwrites the oldest value. A receiver that
+//! of two. A send never waits: in a full channel it overwrites the oldest value. A receiver that
 //! has not taken that value gets [`RecvError::Lagged`] with the number of values it missed, and
 //! then continues with the oldest value that is left.
 //!
@@ -83,7 +83,7 @@ pub struct Sender<T> {
 
 /// A sender that does not keep the channel open.
 ///
-/// [`upgrade`](Self::upgrade) turns it into a [`Sender`], as long as there is one left.
+/// [`upgrade`](Self::upgrade) turns it into a [`Sender`], as long as a sender is left.
 ///
 /// ```
 /// use wakeful::sync::broadcast;
@@ -165,7 +165,7 @@ impl<T> Sender<T> {
 
     /// Sends `value` to all receivers without waiting, and returns their number.
     ///
-    /// Not all of them have to receive it: a receiver may lag, or be dropped before.
+    /// Not all of them necessarily receive it: a receiver may lag, or be dropped first.
     ///
     /// # Errors
     /// Returns the value in a [`SendError`] if there are no receivers. A later send may succeed,

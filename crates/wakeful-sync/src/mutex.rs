@@ -115,7 +115,7 @@ impl<T: ?Sized> Mutex<T> {
     /// # Cancel safety
     ///
     /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and a
-    /// lock that it was given already goes to the next task.
+    /// lock it was already given goes to the next task.
     pub async fn lock(&self) -> MutexGuard<'_, T> {
         self.take_permit().await;
         MutexGuard { lock: self }
@@ -158,7 +158,7 @@ impl<T: ?Sized> Mutex<T> {
     /// # Cancel safety
     ///
     /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and a
-    /// lock that it was given already goes to the next task.
+    /// lock it was already given goes to the next task.
     ///
     /// ```
     /// use std::sync::Arc;

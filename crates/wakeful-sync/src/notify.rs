@@ -59,9 +59,10 @@ use crate::wait_queue::{WaitQueue, WaitStatus, Waiter, WaiterStage, Word};
 /// # });
 /// ```
 ///
-/// A channel with many receivers. Each receiver enters the queue with [`enable`](Notified::enable)
-/// *before* it checks for a value. If it checked first, two values that are sent between the checks
-/// and the waits of two receivers would store only one permit, and one receiver would not be woken:
+/// The following channel has many receivers. Each receiver enters the queue with
+/// [`enable`](Notified::enable) *before* it checks for a value. If it checked first, two values
+/// that are sent between the checks and the waits of two receivers would store only one permit, and
+/// one receiver would not be woken:
 ///
 /// ```
 /// use std::collections::VecDeque;
@@ -139,14 +140,14 @@ impl Notify {
     /// Waits for a notification.
     ///
     /// Takes the permit if there is one, otherwise waits for the next
-    /// [`notify_one`](Self::notify_one). The future receives calls of
-    /// [`notify_waiters`](Self::notify_waiters) from its creation on, and calls of `notify_one`
-    /// from its first poll on, or from [`Notified::enable`].
+    /// [`notify_one`](Self::notify_one). Calls to [`notify_waiters`](Self::notify_waiters) reach
+    /// the future from its creation on, and calls to `notify_one` from its first poll or call to
+    /// [`Notified::enable`] on.
     ///
     /// # Cancel safety
-    /// This method is cancel safe: if the future is dropped, no notification is lost. One by
-    /// `notify_one` that had reached the future already is passed on. The task does lose its place
-    /// in the queue.
+    /// This method is cancel safe: if the future is dropped, no notification is lost. A
+    /// notification by `notify_one` that has already reached the future is passed on. The task does
+    /// lose its place in the queue.
     ///
     /// ```
     /// use wakeful::sync::{Notify, mpsc};
@@ -426,7 +427,7 @@ impl Waiting {
 /// # Safety
 /// As for [`WaitQueue::enter`]. The waiter must not have been in a line before.
 unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) -> WaitStatus {
-    // SAFETY: the caller's promise: it owns the waiter, which has not been in a line.
+    // SAFETY: by contract the caller owns the waiter, which has not been in a line.
     let round = unsafe { waiter.made_in() };
     let mut cloned = None;
     let mut word = queue.load_unlocked();
@@ -435,8 +436,8 @@ unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) 
             return WaitStatus::Over;
         }
         if word.flag() {
-            // The clone is not needed. It is dropped before the permit is taken: if the drop
-            // panicked afterwards, the permit would be lost.
+            // The clone, if any, is not needed. It is dropped before the permit is taken: if the
+            // drop panicked afterwards, the permit would be lost.
             drop(cloned.take());
             match queue.change(word, word.with_flag(false)) {
                 Ok(()) => return WaitStatus::Over,
@@ -445,7 +446,7 @@ unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) 
             continue;
         }
         let waker = cloned.take().or_else(|| waker.cloned());
-        // SAFETY: the caller's promise, as for this function.
+        // SAFETY: by the contract of this function.
         match unsafe { queue.enter(word, waiter, waker) } {
             Ok(()) => return WaitStatus::Waiting,
             Err((now, waker)) => (word, cloned) = (now, waker),

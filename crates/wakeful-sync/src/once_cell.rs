@@ -239,8 +239,8 @@ impl<T> OnceCell<T> {
             return Err(value);
         }
         notified.await;
-        // Once the value is set, the permit is not given any more, so this was `notify_waiters`.
-        // Without a value, it was the permit.
+        // Once the value is set, no permit is given out, so the wait was ended by `notify_waiters`.
+        // Without a value, it was ended by the permit.
         if let Some(value) = self.get() {
             return Err(value);
         }
@@ -271,7 +271,7 @@ impl<T> OnceCell<T> {
     /// Takes the value out, if there is one, and leaves the cell empty.
     pub fn take(&mut self) -> Option<T> {
         let is_set = self.initialized();
-        // SAFETY: the value is set. It is read out once: `&mut self` keeps others away until
+        // SAFETY: the value is set. It is read out once: `&mut self` excludes other calls until
         // `is_set` is false.
         let value = is_set.then(|| unsafe { self.value.with(|value| (*value).assume_init_read()) });
         self.is_set.store(false, Relaxed);

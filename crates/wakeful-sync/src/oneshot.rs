@@ -312,8 +312,8 @@ impl<T> Drop for Receiver<T> {
     #[inline]
     fn drop(&mut self) {
         if let Some(cell) = self.cell {
-            // SAFETY: this is the receiver, and it leaves the cell by this. It has not left before,
-            // since `self.cell` is `Some`.
+            // SAFETY: this is the receiver, which leaves the cell with this call. It has not left
+            // before, since `self.cell` is `Some`.
             unsafe { ChannelCell::drop_receiver(cell) };
         }
     }

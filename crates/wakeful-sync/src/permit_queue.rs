@@ -2,19 +2,19 @@
 //!
 //! Used by `batch_semaphore.rs` and by bounded channels (`mpsc/capacity.rs`); the waiting future is
 //! in `acquire.rs`. A [`Waiter`] lies inside the waiting future and is linked into the
-//! [`PermitQueue`], so that waiting does not allocate. The queue is protected by a lock of its
-//! user. The lock's holder deals permits to the first waiter until it has all it asked for, then to
-//! the next one.
+//! [`PermitQueue`], so that waiting does not allocate. The queue is protected by a lock of the
+//! semaphore or channel. The lock's holder assigns permits to the first waiter until it has all it
+//! asked for, then to the next one.
 //!
 //! The life of a waiter that asks for 3 permits:
 //!
 //! ```text
-//!             push                    deal: the last missing permit
+//!             push                    assign: the last missing permit
 //!   (unlinked) ───▶ needed = 3 ──▶ 2 ──────────────────▶ needed = 0, unlinked: granted
 //!                      │                                        │ the owner sees the 0 without
 //!                      │ remove, remove_all                     ▼ the lock, and may drop it
 //!                      ▼                                     (unlinked)
-//!                  unlinked, needed > 0: `remove` takes back the permits dealt so far;
+//!                  unlinked, needed > 0: `remove` takes back the permits assigned so far;
 //!                  after `remove_all` the waiter has them until its owner calls `remove`
 //! ```
 //!
@@ -121,7 +121,7 @@ impl PermitQueue {
             waiter.needed.store(needed, Relaxed);
             waiter.waker.with_mut(|place| *place = Some(waker));
         }
-        // SAFETY: the caller's promise: live, in no queue, and not moved while it is linked.
+        // SAFETY: by contract the waiter is live, in no queue, and not moved while it is linked.
         unsafe { self.waiters.push_back(waiter) };
     }
 
@@ -152,8 +152,8 @@ impl PermitQueue {
         }
     }
 
-    /// Unlinks `waiter` if it is in the queue. Returns how many of its `n` permits it had been
-    /// dealt, which now belong to the caller.
+    /// Unlinks `waiter` if it is in the queue. Returns how many of its `n` permits had been
+    /// assigned to it, which now belong to the caller.
     ///
     /// The waiter is then recorded as missing all `n`, so that a second call returns 0.
     ///
@@ -161,19 +161,19 @@ impl PermitQueue {
     /// `waiter` must be live, and in this queue or in none.
     #[must_use = "the permits must be given to others"]
     pub(crate) unsafe fn remove(&mut self, waiter: NonNull<Waiter>, n: usize) -> usize {
-        // SAFETY: the caller's promise: live, and in this list or in none.
+        // SAFETY: by contract the waiter is live, and in this list or in none.
         let waiter = unsafe {
             self.waiters.remove(waiter);
             waiter.as_ref()
         };
-        let dealt = n - waiter.needed.load(Relaxed);
+        let assigned = n - waiter.needed.load(Relaxed);
         waiter.needed.store(n, Relaxed);
-        dealt
+        assigned
     }
 
     /// Grants the first waiter and returns its waker, if it needs exactly `permits`.
     #[inline]
-    pub(crate) fn deal_to_one(&mut self, permits: usize) -> Option<Waker> {
+    pub(crate) fn assign_to_one(&mut self, permits: usize) -> Option<Waker> {
         let first = self.waiters.front()?;
         // SAFETY: a waiter in the queue is live, since its owner must remove it before dropping it.
         if unsafe { first.as_ref() }.needed.load(Relaxed) != permits {
@@ -182,13 +182,13 @@ impl PermitQueue {
         self.grant_first(first)
     }
 
-    /// Deals permits to waiters in their order, until there are no more permits or waiters or
+    /// Assigns permits to waiters in their order, until there are no more permits or waiters or
     /// `wakers` is full. Returns how many permits are left.
     #[inline]
-    pub(crate) fn deal(&mut self, mut permits: usize, wakers: &mut WakeList) -> usize {
+    pub(crate) fn assign(&mut self, mut permits: usize, wakers: &mut WakeList) -> usize {
         while permits > 0 && wakers.can_push() {
             let Some(first) = self.waiters.front() else { break };
-            // SAFETY: as in `deal_to_one`.
+            // SAFETY: as in `assign_to_one`.
             let needed = unsafe { first.as_ref() }.needed.load(Relaxed);
             if needed > permits {
                 // SAFETY: it is still linked, so still live.

@@ -6,8 +6,8 @@
 //! ```text
 //!   permits of max_readers = 8:   ■■■□□□□□   three readers, five more could join
 //!                                 ■■■■■■■■   one writer
-//!                                 ■■■▒▒▒▒▒   three readers; a queued writer has been dealt the
-//!                                            rest, so no later reader gets in before it
+//!                                 ■■■▒▒▒▒▒   three readers; the rest is assigned to a queued
+//!                                            writer, so no later reader gets in before it
 //! ```
 //!
 //! A guard keeps its permits in a field (`rwlock/held_permits.rs`), which gives them back when it
@@ -36,8 +36,10 @@ pub use owned_write_guard::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard};
 pub use read_guard::RwLockReadGuard;
 pub use write_guard::{RwLockMappedWriteGuard, RwLockWriteGuard};
 
+/// The maximum number of readers of a lock. The same limit as Tokio's.
 #[cfg(not(wakeful_loom))]
 const MAX_READERS: u32 = u32::MAX >> 3;
+/// The maximum number of readers of a lock in a model.
 #[cfg(wakeful_loom)]
 const MAX_READERS: u32 = 10;
 
@@ -158,7 +160,7 @@ impl<T: ?Sized> RwLock<T> {
     /// # Cancel safety
     ///
     /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
-    /// access that it was given already is released.
+    /// access it was already given is released.
     pub async fn read(&self) -> RwLockReadGuard<'_, T> {
         self.take_permits(1).await;
         // SAFETY: the permit has been taken, so no writer accesses the value.
@@ -180,7 +182,7 @@ impl<T: ?Sized> RwLock<T> {
     /// # Cancel safety
     ///
     /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
-    /// access that it was given already is released.
+    /// access it was already given is released.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -204,7 +206,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     ///
-    /// If a writer holds the lock or waits for it, or if there are as many readers as there may be.
+    /// If a writer holds the lock or waits for it, or if the maximum number of readers hold it.
     ///
     /// ```
     /// use wakeful::sync::RwLock;
@@ -238,7 +240,7 @@ impl<T: ?Sized> RwLock<T> {
     /// # Cancel safety
     ///
     /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
-    /// access that it was given already is released.
+    /// access it was already given is released.
     pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.take_permits(self.max_readers).await;
         let held = HeldPermits::new(&self.permits, self.max_readers);
@@ -261,7 +263,7 @@ impl<T: ?Sized> RwLock<T> {
     /// # Cancel safety
     ///
     /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
-    /// access that it was given already is released.
+    /// access it was already given is released.
     pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
         let all = self.max_readers;
         self.take_permits(all).await;

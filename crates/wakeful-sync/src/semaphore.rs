@@ -1,7 +1,7 @@
 //! [`Semaphore`]: the public semaphore, which hands out its permits as guards
 //! (`semaphore/permit.rs`).
 //!
-//! Counting and waiting is up to `batch_semaphore.rs`.
+//! `batch_semaphore.rs` does the counting and waiting.
 
 mod permit;
 
@@ -21,7 +21,7 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 ///
 /// The semaphore is fair: permits go to tasks in the order in which they asked. This holds for
 /// [`acquire_many`](Self::acquire_many) as well: a task that waits for many permits is not
-/// overtaken by later ones that want few, even if there are enough for them.
+/// overtaken by later tasks that ask for few, even if enough permits are available for those.
 ///
 /// # Examples
 ///
@@ -125,7 +125,7 @@ impl Semaphore {
     /// # Cancel safety
     ///
     /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
-    /// permits that it was given already go to the next task.
+    /// permits it was already given go to the next task.
     ///
     /// ```
     /// use wakeful::sync::Semaphore;
@@ -152,7 +152,7 @@ impl Semaphore {
     /// # Cancel safety
     ///
     /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
-    /// permits that it was given already go to the next task.
+    /// permits it was already given go to the next task.
     ///
     /// ```
     /// use wakeful::sync::Semaphore;
@@ -252,7 +252,7 @@ impl Semaphore {
     /// # Cancel safety
     ///
     /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
-    /// permits that it was given already go to the next task.
+    /// permits it was already given go to the next task.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -280,7 +280,7 @@ impl Semaphore {
     /// # Cancel safety
     ///
     /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
-    /// permits that it was given already go to the next task.
+    /// permits it was already given go to the next task.
     pub async fn acquire_many_owned(
         self: Arc<Self>,
         n: u32,

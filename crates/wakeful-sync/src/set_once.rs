@@ -114,7 +114,7 @@ impl<T> SetOnce<T> {
 
     fn take(&mut self) -> Option<T> {
         let is_set = self.initialized();
-        // SAFETY: the value is set. It is read out once: `&mut self` keeps others away until the
+        // SAFETY: the value is set. It is read out once: `&mut self` excludes other calls until the
         // new queue, whose flag is not set, is in place.
         let value = is_set.then(|| unsafe { self.value.with(|value| (*value).assume_init_read()) });
         self.queue = WaitQueue::new(Word::new(false));
@@ -143,7 +143,8 @@ impl Future for UntilSet<'_> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         // SAFETY: the waiter is a field of `self`, pinned with it and never moved out.
         let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
-        // SAFETY: `drop` makes the waiter leave this queue.
+        // SAFETY: the waiter is this future's own and enters only this queue. `drop` makes it
+        // leave.
         unsafe { self.queue.poll_over(Round::FIRST, waiter, cx.waker()) }.map(drop)
     }
 }

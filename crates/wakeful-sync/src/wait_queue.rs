@@ -28,7 +28,7 @@
 //! Waiting is cheap because the lock, the counter and the flag share one word. A single
 //! compare-and-swap checks that there is nothing to return yet and locks the line; likewise, a
 //! single one starts a round and locks the line to release its waiters. The lock is held for a few
-//! instructions, and never while foreign code (a waker) runs.
+//! instructions, and never while user code (a waker) runs.
 //!
 //! The life of a waiter:
 //!
@@ -46,10 +46,10 @@
 //! holder while QUEUED and to the owner otherwise. So step (2) is the last access to a waiter by a
 //! thread other than its owner, and the owner may drop a released waiter at once.
 //!
-//! The line is first in, first out, so waiters of earlier rounds, called *stale*, stand before
-//! those of the current one. A queued waiter does not record its round. Instead the line remembers
-//! the last stale waiter: when a lock holder starts a round or sets the flag, that is the last
-//! waiter in the line. Any holder of the lock may release stale waiters. So they can be released in
+//! The line is first in, first out, so waiters of earlier rounds, called *stale*, come before those
+//! of the current one. A queued waiter does not record its round. Instead the line remembers the
+//! last stale waiter: when a lock holder starts a round or sets the flag, that is the last waiter
+//! in the line. Any holder of the lock may release stale waiters. So they can be released in
 //! batches, with the lock given up in between to call wakers, and need no second list. Code that
 //! has to know whether one particular waiter is released first releases all stale ones; each waiter
 //! that remains in the line then has to wait.
@@ -85,11 +85,11 @@ pub(crate) struct WaitQueue {
 unsafe impl Send for WaitQueue {}
 // SAFETY: as above.
 unsafe impl Sync for WaitQueue {}
-// No foreign code runs while the line is locked, so a panic cannot leave it inconsistent.
+// No user code runs while the line is locked, so a panic cannot leave it inconsistent.
 impl UnwindSafe for WaitQueue {}
 impl RefUnwindSafe for WaitQueue {}
 
-/// Outcome for a waiter that was queued when last seen.
+/// The outcome of a check of a waiter that was queued.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum WaitStatus {
@@ -198,8 +198,8 @@ impl WaitQueue {
     /// Waits until `round` is over or the flag is set, then returns the word.
     ///
     /// # Safety
-    /// The waiter must be the caller's, must have entered no other queue, and must call
-    /// [`leave`](Self::leave) on this queue before it is dropped.
+    /// The waiter must be the caller's and must have entered no other queue. The caller must make
+    /// it [`leave`](Self::leave) this queue before it is dropped.
     #[inline]
     pub(crate) unsafe fn poll_over(
         &self,
@@ -244,8 +244,8 @@ impl WaitQueue {
     /// Otherwise fails with the current word, once that is unlocked, and gives the waker back.
     ///
     /// # Safety
-    /// The waiter must be the caller's and idle, and must call [`leave`](Self::leave) on this queue
-    /// before it is dropped.
+    /// The waiter must be the caller's and idle. The caller must make it [`leave`](Self::leave)
+    /// this queue before it is dropped.
     #[inline]
     pub(crate) unsafe fn enter(
         &self,
@@ -262,7 +262,7 @@ impl WaitQueue {
             Ok(locked) => locked,
             Err(now) => return Err((now, waker)),
         };
-        // SAFETY: the caller's promise: the waiter is its own and idle, so it is in no line, and it
+        // SAFETY: by contract the waiter is the caller's and idle, so it is in no line, and it
         // leaves the line before it is dropped. It is pinned until then.
         unsafe { locked.push(waiter, waker) };
         Ok(())
@@ -306,8 +306,8 @@ impl WaitQueue {
         }
     }
 
-    /// Takes the waiter out of the line if it is queued. Returns the stage it has then: if it was
-    /// released before, that says how.
+    /// Takes the waiter out of the line if it is queued. Returns its stage afterwards, which says
+    /// how it was released if it was.
     ///
     /// # Safety
     /// The waiter must not have entered another queue.
@@ -320,7 +320,7 @@ impl WaitQueue {
         }
     }
 
-    /// Slow path of [`leave`](Self::leave): locks the line and removes the waiter.
+    /// Locks the line and removes the waiter: the slow path of [`leave`](Self::leave).
     ///
     /// # Safety
     /// The waiter must have entered this queue.

@@ -376,8 +376,8 @@ impl Expected {
     }
 }
 
-/// One thread does random operations on all handles; one queue per receiver says what it must
-/// receive.
+/// One thread does random operations on all handles; one queue per receiver lists the values it
+/// must receive.
 #[test]
 fn random_runs_agree_with_a_model() {
     let alive = Alive::default();

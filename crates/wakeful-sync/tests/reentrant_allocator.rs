@@ -34,7 +34,7 @@ unsafe impl GlobalAlloc for CallsHooks {
                 hook();
             }
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract.
         unsafe { System.alloc(layout) }
     }
 
@@ -44,7 +44,7 @@ unsafe impl GlobalAlloc for CallsHooks {
                 hook();
             }
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

@@ -1,6 +1,6 @@
 //! One call runs several pieces of user code, and more than one of them panics: the first panic
-//! reaches the caller, and the process goes on. (A panic that leaves a destructor during unwinding
-//! aborts the process, so without the fix a test here ends the whole program.)
+//! reaches the caller, and the process continues. (A panic that leaves a destructor during
+//! unwinding aborts the process, so without the fix a test here ends the whole program.)
 
 mod support;
 

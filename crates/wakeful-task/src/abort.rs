@@ -23,8 +23,9 @@ pub struct AbortHandle {
     task: TaskRef,
 }
 
-// SAFETY: the handle is a counted reference, and accesses the task only through its atomic state
-// word and its id, which is never written.
+// SAFETY: the handle is a counted reference. It accesses the state word, which is atomic, and the
+// id, which is never written. An abort may schedule the task, and releasing the last reference
+// frees a cell without future and output; `Schedule` allows both on any thread.
 unsafe impl Send for AbortHandle {}
 // SAFETY: as above.
 unsafe impl Sync for AbortHandle {}

@@ -21,7 +21,8 @@ use wakeful_base::sync::UnsafeCell;
 
 /// The future while the task runs, then its output, or the payload of the panic that it ended with.
 ///
-/// No tag says which field is in use. The task is complete or not, and its outcome, tell.
+/// No tag says which field is in use. The state word does: the future until the task is complete,
+/// then the field of its outcome.
 union FutureOrOutput<F: Future> {
     future: ManuallyDrop<F>,
     output: ManuallyDrop<F::Output>,
@@ -128,9 +129,9 @@ unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult 
     PollResult::Ready(outcome)
 }
 
-/// Drops the future of a poll that panics, during the unwinding, so that its destructors can notice
-/// it (`std::thread::panicking`). A second panic in there is discarded, and the first one is
-/// reported.
+/// If the poll panics, drops the future during the unwinding, so that its destructors can detect
+/// the panic (`std::thread::panicking`). If a destructor panics too, that panic is discarded, and
+/// the first one is reported.
 struct DropOnUnwind<'a, F: Future>(&'a UnsafeCell<FutureOrOutput<F>>);
 
 impl<F: Future> Drop for DropOnUnwind<'_, F> {

@@ -10,7 +10,7 @@ wakeful_base::per_thread! {
     static CURRENT: Cell<*const Header> = const { Cell::new(ptr::null()) };
 }
 
-/// Makes a task the current one until it is dropped.
+/// Makes a task the current one until the guard is dropped.
 pub(crate) struct CurrentGuard {
     before: *const Header,
 }
@@ -84,8 +84,8 @@ pub fn id() -> Id {
 #[inline]
 pub fn note_wait(kind: WaitKind, detail: u64) {
     with_current(|task| {
-        // While a task's output is being dropped, the task is current but not running any more. Its
-        // link may be in use by a queue of complete tasks.
+        // While a task's output is being dropped, the task is current but complete. A queue of
+        // complete tasks may be using its link.
         if let Some(task) = task.filter(|task| !task.state.is_complete()) {
             task.set_waits_for(WaitsFor::new(kind, detail));
         }

@@ -32,7 +32,7 @@ enum Cause {
 
 /// The payload of a panic.
 ///
-/// `Box<dyn Any + Send>` is not `Sync`, but [`JoinError`] is to be `Sync`.
+/// `Box<dyn Any + Send>` is not `Sync`, but [`JoinError`] must be `Sync`.
 pub(crate) struct PanicPayload(Box<dyn Any + Send>);
 
 // SAFETY: a shared reference gives access to the payload only if it is a `String` or `&str`, and

@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// An id that identifies a task among all tasks of the process.
+/// Identifies a task among all tasks of the process.
 ///
 /// Ids are unique among tasks that exist at the same time. Their order means nothing, and they do
 /// not tell which runtime a task belongs to.

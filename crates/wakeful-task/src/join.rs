@@ -54,8 +54,8 @@ pub struct JoinHandle<T> {
     _output: PhantomData<T>,
 }
 
-// SAFETY: the handle is a counted reference. Of `T` it gives access to the output only, which `T:
-// Send` allows to move to another thread.
+// SAFETY: the handle is a counted reference. The only `T` that it gives access to is the output,
+// which may move to another thread because `T: Send`.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
 // SAFETY: as above. A shared reference to the handle gives no access to the output.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
@@ -84,7 +84,7 @@ impl<T> JoinHandle<T> {
     /// task.abort();
     /// assert!(task.await.unwrap_err().is_cancelled());
     ///
-    /// // Too late for what has ended already.
+    /// // An abort has no effect on a task that has finished.
     /// let done = wakeful::spawn(async { 42 });
     /// while !done.is_finished() {
     ///     wakeful::task::yield_now().await;
@@ -156,7 +156,7 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Makes the task's completion wake `waker`, in place of a waker set before.
+/// Makes the task's completion wake `waker`, instead of a waker that was set before.
 ///
 /// Returns false if the task is complete already; nothing will be woken then.
 pub fn set_join_waker<T>(handle: &mut JoinHandle<T>, waker: &Waker) -> bool {

@@ -4,8 +4,9 @@
 //! waker is determined by the pointer to the task. Any other waker is boxed, and the lowest bit of
 //! the pointer tells the two apart.
 //!
-//! The state word tells which side owns the slot: the join handle while `JOIN_WAKER` is clear. The
-//! caller of each function here must own the slot.
+//! The state word tells which side owns the slot: the join handle while `JOIN_WAKER` is clear. Only
+//! the owner may call `replace` and `empty`. While `JOIN_WAKER` is set, both sides may read the
+//! slot, with `will_wake` and `wake`.
 
 use crate::header::{Header, TaskRef};
 use crate::waker::{WAKER, borrowed_waker, is_waker_of};

@@ -52,8 +52,8 @@
 //!
 //! # Waker slot
 //!
-//! `join_waker` belongs to the join handle while `JOIN_WAKER` is clear. While it is set, the
-//! completing thread may read it. The last reference may always access it.
+//! `join_waker` belongs to the join handle while `JOIN_WAKER` is clear. While it is set, the handle
+//! and the completing thread may only read it. The last reference may always access it.
 
 mod abort;
 mod cell;

@@ -27,15 +27,16 @@ pub unsafe trait Schedule: Sized + 'static {
     /// call returns.
     ///
     /// # Safety
-    /// `home` must be the home that the task was created with or last given. It may become invalid
-    /// during the call.
+    /// `home` must be the task's home: the one set last, or else the one that the task was created
+    /// with. It may become invalid during the call.
     unsafe fn schedule(home: NonNull<Self>, runnable: Runnable);
 
-    /// Called after the memory of a task of this home was freed. May be called on any thread.
+    /// Releases what kept the home valid for a task whose memory has been freed. May be called on
+    /// any thread.
     ///
     /// # Safety
-    /// `home` must be the home that the task was created with or last given. It may become invalid
-    /// during the call.
+    /// `home` must be the task's home: the one set last, or else the one that the task was created
+    /// with. It may become invalid during the call.
     unsafe fn release_cell(home: NonNull<Self>);
 }
 
@@ -213,7 +214,9 @@ impl RunningTask {
     ///
     /// # Safety
     /// As for [`new_task`](crate::new_task). `S` must be the type of home that the task was created
-    /// with. The reference that kept the old home valid must do so for the new one.
+    /// with. [`release_cell`](Schedule::release_cell) will be called on the new home instead of the
+    /// old one, so a reference count that keeps the home valid for this task must also keep the new
+    /// home valid.
     pub unsafe fn set_home<S: Schedule>(&self, home: NonNull<S>) {
         // SAFETY: the holder of the right to poll may write the home. Another thread reads it only
         // after acquiring that right, from the state word (`idle`) or from a queue (`requeue`), and
@@ -224,7 +227,7 @@ impl RunningTask {
     /// Gives up the right to poll. If the task was woken meanwhile, returns its next entry instead.
     pub fn idle(self) -> Option<Runnable> {
         match self.header().state.idle() {
-            Idle::Parked => None,
+            Idle::Waiting => None,
             Idle::Again => Some(Runnable(self.0)),
         }
     }
@@ -275,7 +278,7 @@ impl FinishingTask {
     /// # Safety
     /// `S` must be the type of home that the task was created with.
     pub unsafe fn home<S: Schedule>(&self) -> NonNull<S> {
-        // SAFETY: this still holds the right to poll.
+        // SAFETY: a finishing task still has the right to poll.
         self.header().home.with(|home| unsafe { *home }).cast()
     }
 

@@ -54,8 +54,9 @@ const OUTCOME_SHIFT: u32 = 6;
 const OUTCOME_MASK: usize = 0b11 << OUTCOME_SHIFT;
 const REF_ONE: usize = 1 << 8;
 
-/// Bounds the count: one more reference could soon overflow the word. No program holds so many
-/// handles.
+/// The value of the word beyond which `retain` aborts the process. It is half of the largest value,
+/// so that threads which add references at the same time cannot overflow the word. No program holds
+/// so many handles.
 const REFS_MAX: usize = usize::MAX >> 1;
 
 /// How a task ended.
@@ -96,12 +97,12 @@ pub(crate) enum Start {
     Cancel,
 }
 
-/// What happens to a task whose poll returned `Pending`.
+/// The state of a task after a poll that returned `Pending`.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Idle {
     /// It waits for a wake-up.
-    Parked,
+    Waiting,
     /// It was woken or aborted during the poll. The polling thread holds a new entry.
     Again,
 }
@@ -124,7 +125,8 @@ pub(crate) enum WakeAction {
 pub(crate) struct Completed {
     /// Drop the output: there is no join handle to read it.
     pub drop_output: bool,
-    /// The waker slot is filled: wake the waker, then call `release_after_wake`.
+    /// The waker slot is filled: wake the waker, then return the slot with `release_after_wake` or
+    /// `release_waker`.
     pub wake_join: bool,
 }
 
@@ -176,7 +178,7 @@ impl TaskState {
         TaskState(AtomicUsize::new(ACTIVE | JOIN_INTEREST | (2 * REF_ONE)))
     }
 
-    /// (2) The holder of the queue entry starts a poll.
+    /// (2) Starts a poll, on behalf of the holder of the queue entry.
     pub(crate) fn start(&self) -> Start {
         let word = self.0.load(Acquire);
         debug_assert!(
@@ -230,7 +232,7 @@ impl TaskState {
         WakeAction::Nothing
     }
 
-    /// (4) The poll returned `Pending`.
+    /// (4) Ends a poll that returned `Pending`.
     pub(crate) fn idle(&self) -> Idle {
         let mut word = self.0.load(Acquire);
         while word & AGAIN == 0 {
@@ -239,14 +241,14 @@ impl TaskState {
                 "idle without being active: {word:#x}"
             );
             match self.0.compare_exchange_weak(word, word & !ACTIVE, AcqRel, Acquire) {
-                Ok(_) => return Idle::Parked,
+                Ok(_) => return Idle::Waiting,
                 Err(now) => word = now,
             }
         }
         Idle::Again
     }
 
-    /// (4) The poll returned `Pending` because the task yielded. It keeps its right to be polled.
+    /// (4) Ends a poll that returned `Pending` because the task yielded. The task stays active.
     pub(crate) fn requeue(&self) {
         debug_assert!(
             self.0.load(Relaxed) & (ACTIVE | COMPLETE) == ACTIVE,
@@ -274,7 +276,8 @@ impl TaskState {
         word & JOIN_INTEREST == 0 && word >> REF_ONE.trailing_zeros() == 1
     }
 
-    /// (5) The future is gone and the output stored. Keeps the scheduler's reference.
+    /// (5) Marks the task complete, after its future has been dropped and its output stored. Keeps
+    /// the scheduler's reference.
     pub(crate) fn complete(&self, outcome: Outcome) -> Completed {
         let before = self.0.fetch_add(COMPLETE - ACTIVE + outcome.bits(), AcqRel);
         debug_assert!(before & (ACTIVE | COMPLETE) == ACTIVE, "completed without being active");
@@ -284,21 +287,21 @@ impl TaskState {
         }
     }
 
-    /// (5) As `complete`, for a task that nothing else can reach.
+    /// (5) Does the same as `complete`, for a task that nothing else can reach.
     pub(crate) fn complete_sole(&self, outcome: Outcome) {
         debug_assert!(self.is_sole(), "the task has other references");
         self.0.store(COMPLETE | outcome.bits() | REF_ONE, Relaxed);
     }
 
-    /// The completing thread has woken the slot's waker, and returns the slot to the join handle.
+    /// Returns the slot to the join handle, after the completing thread has woken the waker in it.
     pub(crate) fn release_waker(&self) -> WakerSlotOwner {
         let before = self.0.fetch_sub(JOIN_WAKER, AcqRel);
         debug_assert!(before & COMPLETE != 0 && before & JOIN_WAKER != 0, "{before:#x}");
         if before & JOIN_INTEREST == 0 { WakerSlotOwner::Completer } else { WakerSlotOwner::Join }
     }
 
-    /// As `release_waker`, and releases the scheduler's reference if the slot goes back to the join
-    /// handle.
+    /// Does the same as `release_waker`, and releases the scheduler's reference if the slot goes
+    /// back to the join handle.
     ///
     /// That reference is not the last one then, since the handle has its own. Otherwise it is kept
     /// until the waker has been dropped.
@@ -365,12 +368,12 @@ impl TaskState {
         self.0.load(Acquire) & JOIN_WAKER != 0
     }
 
-    /// The join handle has filled the slot, and hands it over.
+    /// Hands the slot over to the completing thread, after the join handle has filled it.
     pub(crate) fn set_join_waker(&self) -> Result<(), AlreadyComplete> {
         self.change_join_waker(|word| word | JOIN_WAKER)
     }
 
-    /// The join handle takes the slot back, in order to fill it anew.
+    /// Takes the slot back for the join handle, which is about to fill it anew.
     pub(crate) fn unset_join_waker(&self) -> Result<(), AlreadyComplete> {
         self.change_join_waker(|word| word & !JOIN_WAKER)
     }
@@ -389,7 +392,7 @@ impl TaskState {
         }
     }
 
-    /// The join handle is dropped.
+    /// Records that the join handle is being dropped.
     pub(crate) fn drop_join(&self) -> JoinDropActions {
         let mut word = self.0.load(Acquire);
         loop {

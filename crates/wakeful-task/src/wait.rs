@@ -20,7 +20,8 @@ pub enum WaitKind {
 
 /// A [`WaitKind`] and a detail: an id, a descriptor or an address, truncated to fit.
 ///
-/// The lowest bit is always set, which distinguishes it from the queue link that shares its place.
+/// The lowest bit is always set, which distinguishes the word from the queue link that is stored in
+/// the same field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct WaitsFor(usize);
 

@@ -35,7 +35,7 @@ pub fn is_waker_of(waker: &Waker, task: TaskRef) -> bool {
     ptr::eq(waker.vtable(), &WAKER) && ptr::eq(waker.data().cast(), task.as_ptr())
 }
 
-/// Returns whether waking `waker` only queues a task of this runtime.
+/// Returns whether waking `waker` only queues a task.
 ///
 /// Such a waker runs no external code and does not block.
 #[inline]

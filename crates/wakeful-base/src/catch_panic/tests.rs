@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_does_not_unwind_returns_its_result() {
+fn a_call_that_does_not_unwind_returns_its_result() {
     assert_eq!(abort_on_unwind("a test", || 7), 7);
 }
 
@@ -12,7 +12,7 @@ fn a_panic_of_the_runtime_aborts_with_a_message() {
     use std::env;
     use std::process::Command;
 
-    /// Tells a child process that it is to run the aborting half of the test.
+    /// Tells a child process to run the half of the test that aborts.
     const CHILD: &str = "WAKEFUL_ABORTING_CHILD";
 
     if env::var_os(CHILD).is_some() {

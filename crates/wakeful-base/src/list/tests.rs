@@ -89,7 +89,7 @@ fn behaves_as_a_deque_with_removal() {
 }
 
 #[test]
-fn extract_if_takes_out_what_is_picked_and_leaves_the_rest_in_order() {
+fn extract_if_removes_the_picked_nodes_and_keeps_the_order_of_the_rest() {
     let mut list = List::<ByLinks>::new();
     for value in 0..10 {
         // SAFETY: nodes stay where `item` put them.

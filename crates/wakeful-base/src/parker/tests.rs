@@ -24,7 +24,7 @@ fn unpark_from_another_thread_wakes() {
 }
 
 #[test]
-fn unparking_the_thread_directly_is_no_wake_up() {
+fn unparking_the_std_thread_does_not_unpark_the_parker() {
     let parker = Parker::new();
     thread::current().unpark();
     let start = Instant::now();

@@ -72,7 +72,7 @@ const NO_OWNER: Owner = ptr::null_mut();
 /// What became of a slab when a slot was returned to it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Returned {
-    /// Nothing that concerns the caller. The slab may have been freed.
+    /// The caller has nothing to do. The slab may have been freed.
     InUse,
     /// It was loose, and the caller is its owner now.
     Ours,
@@ -156,8 +156,8 @@ impl Slab {
         Returned::Ours
     }
 
-    /// Releases a slab in which fewer than `enough` slots are free. Returns false if more are free,
-    /// in which case the caller still owns the slab.
+    /// Releases a slab in which fewer than `enough` slots are free. Returns false if `enough` or
+    /// more are free, in which case the caller still owns the slab.
     ///
     /// # Safety
     /// The caller, `me`, must own the slab, which must be in no list. If this returns true, the
@@ -172,8 +172,8 @@ impl Slab {
         if (before | free).count_ones() < shape.enough() {
             return true;
         }
-        // SAFETY: `enough` slots had been returned before `LOOSE` was set, so no returning thread
-        // observes the count reach `enough`, and the caller is still the only owner.
+        // SAFETY: `enough` or more slots had been returned when `LOOSE` was set, so no returning
+        // thread observes the count reach `enough`, and the caller is still the only owner.
         unsafe { slab.as_ref().take_ownership(me) };
         false
     }
@@ -181,8 +181,9 @@ impl Slab {
     /// Makes the caller the owner, and the returned slots free.
     ///
     /// # Safety
-    /// The caller must be the only thread entitled to the slab: it has taken it out of a depot, has
-    /// brought a loose slab's count to `enough`, or has just failed to release it.
+    /// The caller must be the only thread entitled to the slab: it owns the slab already, has taken
+    /// it out of a depot, has brought a loose slab's count to `enough`, or has just failed to
+    /// release it.
     pub(super) unsafe fn take_ownership(&self, me: Owner) {
         self.owner.store(me, Relaxed);
         let returned = self.returned.swap(0, AcqRel) & !LOOSE;
@@ -192,7 +193,7 @@ impl Slab {
         });
     }
 
-    /// Gives up the slab, to a depot. Its free slots then count as returned, so that the thread
+    /// Gives up the slab, for a depot. Its free slots then count as returned, so that the thread
     /// that returns the last slot can tell.
     ///
     /// # Safety

@@ -164,7 +164,7 @@ impl Condvar {
         MutexGuard { mutex, guard: self.0.wait(guard).unwrap() }
     }
 
-    /// As [`wait`](Self::wait) with a timeout.
+    /// Does the same as [`wait`](Self::wait), with a timeout.
     ///
     /// Loom has no time, so the timeout is modelled as elapsing once other threads have had a
     /// chance to run.

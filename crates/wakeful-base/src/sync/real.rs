@@ -106,7 +106,8 @@ impl Condvar {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`wait`](Self::wait), for at most `timeout`. The flag is true if the timeout elapsed.
+    /// Does the same as [`wait`](Self::wait), for at most `timeout`. The flag is true if the
+    /// timeout elapsed.
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,

@@ -26,7 +26,7 @@ const SIGNAL_TOKEN: u64 = u32::MAX as u64;
 pub struct IoDriver {
     poller: Poller,
     pub(super) slots: IoSlots,
-    /// A wake-up is pending that has not ended a wait yet.
+    /// Whether a call to [`wake`](Self::wake) has not ended a wait yet.
     woken: AtomicBool,
     is_shutdown: AtomicBool,
     fallback: Fallback,
@@ -206,8 +206,8 @@ impl IoDriver {
         }
     }
 
-    /// As [`fail`](Self::fail), while another thread may be waiting for events. That thread
-    /// notifies the slots in its next wait, since no waker may be called here.
+    /// Does the same as [`fail`](Self::fail), while another thread may be waiting for events. That
+    /// thread notifies the slots in its next wait, since no waker may be called here.
     #[cold]
     fn fail_while_waiting(&self, error: &io::Error) {
         self.fail("end a wait for events", error);

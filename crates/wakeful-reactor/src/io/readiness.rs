@@ -68,8 +68,8 @@ impl Future for Readiness<'_> {
         let waiter = unsafe { waiter_ptr.as_mut() };
         let state = slot.state();
         // A woken future is done, even if the readiness has been cleared since: it then returns an
-        // event without readiness. An event that came before the lock was taken did not find a
-        // waiter that is not in the list yet, so the state is checked again.
+        // event without readiness. If the waiter is not in the list yet, an event before the lock
+        // was taken did not find it, so the state is checked again.
         if waiter.is_woken || (!this.is_waiting && state.ends_wait_for(interest)) {
             drop(waiters);
             return Poll::Ready(outcome(state, interest));

@@ -33,7 +33,7 @@ pub struct ReadyEvent {
 
 impl ReadyEvent {
     fn new(state: IoSlotState, interest: Interest) -> ReadyEvent {
-        ReadyEvent { ready: state.ready() & interest.answer(), tick: state.tick() }
+        ReadyEvent { ready: state.ready() & interest.ready_mask(), tick: state.tick() }
     }
 
     /// Returns the same event restricted to `ready`.

@@ -70,7 +70,7 @@ impl IoSlotState {
 
     /// Returns whether a wait for `interest` is over.
     pub(crate) fn ends_wait_for(self, interest: Interest) -> bool {
-        self.is_shutdown() || !(self.ready() & interest.answer()).is_empty()
+        self.is_shutdown() || !(self.ready() & interest.ready_mask()).is_empty()
     }
 
     fn generation(self) -> u32 {
@@ -300,7 +300,7 @@ impl IoWaiters {
     fn take_woken(&mut self, ready: Ready, wakers: &mut WakeList) -> bool {
         // SAFETY: a waiter in the list is live, and accessed under the lock only.
         let is_woken = |waiter: NonNull<IoWaiter>| unsafe {
-            !(ready & waiter.as_ref().interest.answer()).is_empty()
+            !(ready & waiter.as_ref().interest.ready_mask()).is_empty()
         };
         for mut waiter in self.list.extract_if(is_woken) {
             // SAFETY: as above. Its future finds out under the lock that it is not in the list any

@@ -50,9 +50,9 @@ impl IoSlots {
             Some(index) => index,
             None => {
                 let index = free.fresh;
-                // The last index is never used: its token stands for something else.
+                // The last index is never used: `SIGNAL_TOKEN` and `WAKE_TOKEN` have it.
                 free.fresh = index.checked_add(1)?;
-                self.make(index);
+                self.allocate_chunk_of(index);
                 index
             }
         };
@@ -65,7 +65,7 @@ impl IoSlots {
         self.free.lock().used.push(index);
     }
 
-    /// Returns the slot of an index, if it was ever used.
+    /// Returns the slot of an index, if the slot is allocated.
     pub(super) fn get(&self, index: u32) -> Option<&IoSlot> {
         let (chunk, at, _) = locate(index);
         let slots = self.chunks[chunk].load(Acquire);
@@ -84,8 +84,8 @@ impl IoSlots {
         }
     }
 
-    /// Allocates the chunk of `index`, if it is not there yet. The caller holds the lock.
-    fn make(&self, index: u32) {
+    /// Allocates the chunk of `index`, if it is not allocated yet. The caller holds the lock.
+    fn allocate_chunk_of(&self, index: u32) {
         let (chunk, _, size) = locate(index);
         if self.chunks[chunk].load(Relaxed).is_null() {
             let slots: Box<[IoSlot]> = (0..size).map(|_| IoSlot::new()).collect();
@@ -100,8 +100,8 @@ impl Drop for IoSlots {
             let slots = slots.load(Relaxed);
             if !slots.is_null() {
                 let slice = ptr::slice_from_raw_parts_mut(slots, FIRST_CHUNK << chunk);
-                // SAFETY: `make` created it from a boxed slice of this length. `&mut self` means
-                // that no slot is borrowed any more.
+                // SAFETY: `allocate_chunk_of` created the pointer from a boxed slice of this
+                // length. `&mut self` means that no slot is borrowed any more.
                 drop(unsafe { Box::from_raw(slice) });
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! The handler may interrupt any code, including the allocator or the holder of a lock on its own
 //! thread. So it takes no lock, allocates nothing and cannot panic. It loads and sets atomics,
-//! calls `write`, and preserves `errno`. Afterwards it calls the handler that was installed before.
+//! calls `write`, and preserves `errno`. At its end it calls the handler that was installed before.
 
 use super::{PENDING, SIGNALS_MAX, notifier};
 use crate::sys::KeepErrno;

@@ -44,7 +44,8 @@ pub(super) fn notify() {
     }
 }
 
-/// Called by a driver that got the event, before it delivers the pending signals.
+/// Acknowledges the event. Called by a driver that received it, before it delivers the pending
+/// signals.
 pub(super) fn acknowledge() {
     if let Some(notifier) = NOTIFIER.get() {
         notifier.acknowledge();

@@ -118,7 +118,7 @@ impl Clock {
 
     /// Returns the time until `deadline_ns`.
     ///
-    /// `None` if that is the largest deadline, which never comes.
+    /// Returns `None` for the largest deadline, which never comes.
     pub fn time_until(&self, deadline_ns: u64) -> Option<Duration> {
         let left_ns = || deadline_ns.saturating_sub(self.now_ns());
         (deadline_ns != u64::MAX).then(|| Duration::from_nanos(left_ns()))

@@ -30,14 +30,14 @@ pub const TICK_MAX_NS: u64 = LONG_TICK_NS;
 /// After timers have fired, the next wake-up comes no sooner than this.
 const MIN_GAP_NS: u64 = 100_000;
 
-/// The number of timers during a long tick from which they share a wake-up.
+/// The smallest number of timers during a long tick that share a wake-up.
 const MANY_MIN: usize = 4;
 
-/// The number of timers during a long tick from which every tick is used: some twenty timers per
-/// tick.
+/// The smallest number of timers during a long tick for which every tick is used: about twenty
+/// timers per tick.
 const DENSE_MIN: usize = 64;
 
-/// What a worker is to wake up for next.
+/// When a worker should wake up next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextWake {
     /// The time.
@@ -58,8 +58,8 @@ impl NextWake {
 pub struct FireRate {
     /// When the last timers fired.
     last_ns: Option<u64>,
-    /// The long tick during which they did, the number of timers that fired during it, and the
-    /// number that fired during the one before.
+    /// The long tick during which the last timers fired, the number of timers that fired during it,
+    /// and the number that fired during the long tick before.
     tick: u64,
     count: usize,
     count_before: usize,
@@ -87,7 +87,7 @@ impl FireRate {
         }
     }
 
-    /// Returns when to wake up if the next timer is due at `next_ns`. Never before that.
+    /// Returns when to wake up if the next timer is due at `next_ns`: at that time or later.
     pub fn next_wake(&self, next_ns: u64) -> NextWake {
         let Some(last_ns) = self.last_ns else { return NextWake::exact(next_ns) };
         let tick_ns = self.tick_ns().filter(|tick_ns| next_ns < last_ns.saturating_add(*tick_ns));

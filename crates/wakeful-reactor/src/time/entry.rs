@@ -87,7 +87,8 @@ impl ArmedTimer {
 
     /// Makes the timer wake `waker` when it is due. Returns `Ready` if it is due already.
     ///
-    /// Callable from any thread; the owner has a cheaper way. Runs the code of wakers.
+    /// Callable from any thread. On the owner's thread, [`Timers`](super::Timers) has cheaper
+    /// methods. Clones and drops wakers, which is user code.
     pub fn poll(&mut self, waker: &Waker) -> Poll<()> {
         let entry = self.entry();
         if !entry.state.begin_change() {
@@ -122,10 +123,11 @@ impl ArmedTimer {
         self.due_while_changing(old)
     }
 
-    /// The owner found that we were accessing the waker, and left the entry with the waker to us.
+    /// Takes the wakers of an entry that became due while the sleeper was changing its waker: the
+    /// owner has left the entry, with the waker, to the sleeper.
     ///
-    /// `old` is the waker that was in the entry before, if we have replaced it. Both may panic when
-    /// they are dropped. By then the entry is without a waker, so it can be freed.
+    /// `old` is the waker that was in the entry before, if the sleeper has replaced it. The drop of
+    /// either waker may panic. Both are taken out of the entry first, so that it can be freed.
     fn due_while_changing(&mut self, old: Option<Waker>) -> Poll<()> {
         // SAFETY: the state is `FIRED`, so only the sleeper accesses the entry.
         let set = self.entry().waker.with_mut(|slot| unsafe { (*slot).take() });
@@ -134,7 +136,8 @@ impl ArmedTimer {
         Poll::Ready(())
     }
 
-    /// Leaves the timer, due or not. Callable from any thread; the owner has a cheaper way.
+    /// Leaves the timer, due or not. Callable from any thread. On the owner's thread,
+    /// [`Timers::disarm`](super::Timers::disarm) is cheaper.
     pub fn leave(self) -> LeftTimer {
         let entry = self.entry();
         match entry.state.leave() {
@@ -189,14 +192,15 @@ impl TimerEntry {
         }
     }
 
-    /// Called when the entry is due and has left its wheel. Takes the waker, and frees the entry if
+    /// Fires an entry that is due and has left its wheel: takes the waker, and frees the entry if
     /// the sleeper has left.
     ///
     /// # Safety
     /// The caller must be the owner, and call this once for each time the entry was armed.
     pub(super) unsafe fn fire(entry: NonNull<TimerEntry>) -> Option<Waker> {
         // SAFETY: an armed entry is freed by its owner only, so it is alive. It is not accessed
-        // after `begin_fire` has passed it to the sleeper, nor after `finish_fire` but to free it.
+        // after `begin_fire` has passed it to the sleeper. After `finish_fire` it is accessed only
+        // if the sleeper has left it to the owner.
         let this = unsafe { entry.as_ref() };
         match this.state.begin_fire() {
             Fire::Nothing => None,

@@ -4,7 +4,7 @@ use super::entry::{LeftEntry, TimerEntry};
 use std::ptr::{self, NonNull};
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
-/// The number of left timers after which their owner is woken to free them.
+/// The number of pushes after which the owner is woken. Bounds the memory that waits to be freed.
 const MANY: u32 = 64;
 
 /// A stack of entries that any thread pushes to and that the wheel's owner empties.

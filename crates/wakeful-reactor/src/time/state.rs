@@ -71,7 +71,8 @@ impl EntryState {
         EntryState(AtomicU32::new(FIRED))
     }
 
-    /// (1) The entry has been added to a wheel. Before this, only the caller had it.
+    /// (1) Marks the entry as armed when it is added to a wheel. Before this, only the caller had
+    /// it.
     pub(super) fn arm(&self) {
         self.0.store(ARMED, Relaxed);
     }
@@ -88,14 +89,14 @@ impl EntryState {
         state == FIRED
     }
 
-    /// (2) The sleeper requests access to the waker. Returns false if the timer is due.
+    /// (2) Gives the sleeper access to the waker. Returns false if the timer is due.
     #[must_use]
     pub(super) fn begin_change(&self) -> bool {
         self.0.compare_exchange(ARMED, CHANGING, AcqRel, Relaxed).is_ok()
     }
 
-    /// (3) The sleeper gives up access to the waker. Returns false if the timer became due
-    /// meanwhile; the waker is not woken then.
+    /// (3) Ends the sleeper's access to the waker. Returns false if the timer became due meanwhile;
+    /// the waker is not woken then.
     #[must_use]
     pub(super) fn end_change(&self) -> bool {
         if self.0.compare_exchange(CHANGING, ARMED, AcqRel, Acquire).is_ok() {
@@ -106,7 +107,7 @@ impl EntryState {
         false
     }
 
-    /// (4) The owner has removed the entry from its wheel because it is due.
+    /// (4) Starts to fire the entry, which the owner has removed from its wheel because it is due.
     pub(super) fn begin_fire(&self) -> Fire {
         let mut now = ARMED;
         loop {
@@ -123,13 +124,14 @@ impl EntryState {
         }
     }
 
-    /// (5) The owner has taken the waker. Returns true if it has to free the entry.
+    /// (5) Marks the entry as fired, after the owner has taken the waker. Returns true if it has to
+    /// free the entry.
     #[must_use]
     pub(super) fn finish_fire(&self) -> bool {
         self.0.swap(FIRED, AcqRel) == FIRING_LEFT
     }
 
-    /// (6) The sleeper leaves.
+    /// (6) Leaves the entry, on behalf of the sleeper.
     pub(super) fn leave(&self) -> Leave {
         let mut now = self.0.load(Acquire);
         loop {

@@ -1,6 +1,6 @@
 //! The timers of one owner: a wheel and its entries.
 //!
-//! Code that has a `&mut Timers` is the owner for that long: a worker in a core section, or the
+//! Code that has a `&mut Timers` is the owner while it has it: a worker in a core section, or the
 //! holder of a lock. None of the methods runs user code; wakers are passed in and out by value.
 
 use super::entry::{ArmedTimer, OwnerId, TimerEntry};
@@ -11,8 +11,8 @@ use std::task::Waker;
 use wakeful_base::WakeList;
 use wakeful_base::prefetch::prefetch;
 
-/// The number of cache lines to prefetch of the object that a waker points to. It has been idle,
-/// and will be polled in a moment.
+/// How many cache lines to prefetch of the object that a waker points to, which is nearly always a
+/// task. It has been idle, and will be polled soon.
 const WOKEN_LINES: usize = 4;
 
 /// The timers of one owner.
@@ -26,7 +26,7 @@ pub struct Timers {
 // entry's state word synchronizes it with the sleeper.
 unsafe impl Send for Timers {}
 
-/// What a thread that is both owner and sleeper finds.
+/// The state of a timer, as seen by a thread that is both owner and sleeper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Looked {
     /// The timer is due.

@@ -39,7 +39,8 @@ const SLOTS: usize = 1 << LEVEL_BITS;
 /// The number of levels that 64 bits need.
 const LEVELS: usize = (u64::BITS - SLOT_BITS).div_ceil(LEVEL_BITS) as usize;
 
-/// Bounds the search for a slot's earliest timer. A fuller slot is opened at its beginning.
+/// Bounds the search for a slot's earliest timer. For a fuller slot, `next_ns` returns the time at
+/// which the slot begins.
 const SCAN_MAX: usize = 64;
 
 /// The capacity that an empty slot keeps for its next timers.
@@ -142,7 +143,7 @@ impl PartialOrd for HeldTimer {
 }
 
 impl Ord for HeldTimer {
-    /// The earliest timer is the greatest, since a `BinaryHeap` yields the greatest first.
+    /// Makes the earliest timer the greatest, since a `BinaryHeap` yields the greatest first.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.deadline_ns, other.order).cmp(&(self.deadline_ns, self.order))
     }
@@ -205,7 +206,7 @@ impl Wheel {
         let levels: Vec<Level> = (0..LEVELS).map(level).collect();
         Wheel {
             position_ns,
-            levels: levels.try_into().expect("there are as many"),
+            levels: levels.try_into().expect("there are `LEVELS` levels"),
             near: BinaryHeap::new(),
             inserts: 0,
         }
@@ -237,8 +238,8 @@ impl Wheel {
 
     /// Inserts a timer, or moves it to another deadline if it is in the wheel already.
     ///
-    /// Equivalent to removing and inserting it. A timer that stays in its slot, as one does that is
-    /// postponed often and by little, also keeps its place in the slot. Returns false if it was in
+    /// Equivalent to removing and inserting it. A timer that stays in its slot, such as one that is
+    /// often postponed by a little, also keeps its index in the slot. Returns false if it was in
     /// the near heap: it is then removed, and will be yielded as [`Popped::Released`].
     ///
     /// # Safety

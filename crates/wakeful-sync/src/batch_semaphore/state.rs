@@ -7,7 +7,7 @@
 //! | 2… | number of available permits |
 //!
 //! Without `WAITERS`, any thread takes and puts permits by compare-and-swap. With it, only the
-//! holder of the queue's lock writes to the word: a thread that puts permits has to deal them to
+//! holder of the queue's lock writes to the word: a thread that puts permits has to assign them to
 //! the queue, so that no later request overtakes the waiters.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -27,8 +27,8 @@ pub(super) struct PermitWord(AtomicUsize);
 #[must_use]
 pub(super) enum Put {
     Done,
-    /// The word is unchanged: the permits have to be dealt to the queue, under its lock.
-    MustDeal,
+    /// The word is unchanged: the permits have to be assigned to the queue, under its lock.
+    MustAssign,
 }
 
 /// Outcome of [`PermitWord::take_or_announce`].
@@ -91,10 +91,10 @@ impl PermitWord {
                 Err(now) => word = now,
             }
         }
-        // With waiters the count is 0. The check is made here, since a panic under the lock, when
-        // some permits have been dealt, would be too late.
+        // With waiters the count is 0. Checked here, since a panic under the lock, after some
+        // permits have been assigned, would be too late.
         check_overflow(0, n);
-        Put::MustDeal
+        Put::MustAssign
     }
 
     /// Takes `n` permits; if there are fewer, takes all and sets `WAITERS`. Only under the lock.
@@ -110,8 +110,8 @@ impl PermitWord {
             } else {
                 (WAITERS, Take::Missing(n - available))
             };
-            // Waiters are queued already, so no other thread writes to the word. Not writing it
-            // either saves the cache line a transfer.
+            // Waiters are queued already, so no other thread writes to the word. If this thread
+            // does not either, the cache line can stay shared.
             if next == word {
                 return outcome;
             }

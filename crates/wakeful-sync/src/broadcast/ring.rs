@@ -2,8 +2,8 @@
 //!
 //! Values are numbered as they are sent, and number `n` goes into slot `n` modulo the size. The
 //! number of the next value is the round of a wait queue, whose flag says that the channel is
-//! closed. So a receiver sees by one load how far behind it is, and if it is not behind, enters the
-//! queue by one compare-and-swap.
+//! closed. So a receiver sees with one load how far behind it is, and if it is not behind, enters
+//! the queue with one compare-and-swap.
 //!
 //! ```text
 //!            oldest                    next to be sent = round of `queue`
@@ -29,7 +29,7 @@ use super::error::{SendError, TryRecvError};
 use crate::Notify;
 use crate::wait_queue::{Round, WaitQueue, Word};
 
-/// The most receivers of a channel, chosen so that counts cannot overflow.
+/// The maximum number of receivers of a channel, chosen so that counts cannot overflow.
 const RECEIVERS_MAX: usize = usize::MAX >> 2;
 
 pub(super) struct Ring<T> {
@@ -172,7 +172,7 @@ impl<T> Ring<T> {
                 return Ok(ValueGuard { slot: Some(slot) });
             }
             // A sender is overwriting the slot right now. It holds the queue's lock until the new
-            // value is counted, and `settled` waits for that.
+            // value is counted, and `load_unlocked` waits for that.
             drop(slot);
             word = self.queue.load_unlocked();
         }

@@ -18,8 +18,10 @@ use wakeful_base::slab_alloc;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr};
 
+/// The number of slots in a block.
 #[cfg(not(wakeful_loom))]
 pub(super) const SLOTS: usize = 32;
+/// The number of slots in a block: few, so that models reach the end of a block.
 #[cfg(wakeful_loom)]
 pub(super) const SLOTS: usize = 2;
 

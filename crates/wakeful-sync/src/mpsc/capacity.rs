@@ -236,7 +236,7 @@ impl Capacity {
         loop {
             locked.count_received(words.received.count());
             let LockedPermits { permits, queue, .. } = &mut *locked;
-            *permits = queue.deal(*permits, &mut wakers);
+            *permits = queue.assign(*permits, &mut wakers);
             let is_done = *permits == 0 || queue.is_empty();
             if queue.is_empty() && words.claims.load().has_waiters() {
                 Self::clear_waiters(&mut locked, words);

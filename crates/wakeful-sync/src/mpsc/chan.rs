@@ -158,7 +158,7 @@ impl<T, F: FlowControl> Chan<T, F> {
         unsafe { self.wait_for_value(waker) }
     }
 
-    /// The slow path of [`pop_or_wait`](Self::pop_or_wait), for when there was no value.
+    /// Continues [`pop_or_wait`](Self::pop_or_wait) when there was no value.
     ///
     /// Not inlined, so that calls that find a value do not have to save the registers that only
     /// this path uses.
@@ -327,8 +327,10 @@ impl<T, F: FlowControl> Chan<T, F> {
 
     /// Closes the channel and drops all remaining values, because the receiver is being dropped.
     ///
-    /// The values are drained a second time, because a sender that claimed its slot before the
-    /// channel was closed may publish its value after the first time.
+    /// Draining comes last: once the channel is closed, only holders of permits can send, and their
+    /// values are dropped with the channel. It waits for senders that have claimed a slot and not
+    /// published it yet. If a waker panics first, when it is called or dropped, the values are
+    /// drained during the unwinding.
     ///
     /// # Safety
     /// The caller must be the receiver, and make one call at a time.
@@ -394,7 +396,7 @@ impl<T> PermitSource for Chan<T, Capacity> {
         waiter: NonNull<Waiter>,
         waker: &Waker,
     ) -> Result<Enqueued, AcquireError> {
-        // SAFETY: the caller's promise for `waiter`.
+        // SAFETY: the caller upholds the same contract for `waiter`.
         unsafe { self.flow.enqueue(self.words(), n, waiter, waker) }
     }
 
@@ -403,13 +405,13 @@ impl<T> PermitSource for Chan<T, Capacity> {
     }
 
     unsafe fn leave(&self, n: usize, waiter: NonNull<Waiter>) {
-        // SAFETY: the caller's promise for `waiter`.
+        // SAFETY: the caller upholds the same contract for `waiter`.
         unsafe { self.flow.leave(self.words(), n, waiter) };
         self.after_release();
     }
 }
 
-/// The counts of senders.
+/// Counts senders.
 impl<T, F> Chan<T, F> {
     pub(super) fn senders(&self) -> usize {
         self.senders.load(Acquire)

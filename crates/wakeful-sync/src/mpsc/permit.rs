@@ -1,7 +1,7 @@
 //! Reserved room in a bounded channel.
 //!
-//! Each permit holds one credit of the channel (see `capacity.rs`). Sending with the permit hands
-//! the credit over to the value; dropping the permit releases the credit.
+//! `capacity.rs` counts the room in permits. The types here hold such permits. Sending passes one
+//! on to the value; dropping releases it.
 
 use std::fmt;
 use std::iter::FusedIterator;

@@ -39,6 +39,7 @@ use super::state::{ClaimWord, ReceivedWord};
 use crate::acquire_error::TryAcquireError;
 use crate::backoff::Backoff;
 
+/// Bounds the blocks that a channel keeps for reuse. Further blocks are freed.
 const SPARE_BLOCKS_MAX: usize = 4;
 
 /// The senders' end of the queue.
@@ -121,8 +122,8 @@ impl<T> Queue<T> {
         if is_open && is_paid && !claims.is_switching() && !is_last(claims.tail()) {
             let block = self.tail.block.load(Acquire);
             if self.tail.claims.claim(claims, price, false).is_ok() {
-                // SAFETY: as in `claim_slow`: `block` was read after `claims`, and the word had not
-                // changed when the claim succeeded.
+                // SAFETY: as in `claim_slow`: `block` was loaded after `claims`, and the word had
+                // not changed when the claim succeeded.
                 let slot = NonNull::from(unsafe { &*block }.slot(claims.tail()));
                 return Ok(Claimed { slot, is_awaited: claims.is_awaited() });
             }
@@ -130,8 +131,8 @@ impl<T> Queue<T> {
         self.claim_slow(price, even_if_closed)
     }
 
-    /// The slow path of [`claim`](Self::claim): also claims the last slot of a block, and retries
-    /// if other senders claim at the same time.
+    /// Claims a slot like [`claim`](Self::claim), but also the last slot of a block, and retries if
+    /// other senders claim at the same time.
     ///
     /// Not inlined, so that `claim` does not have to save the registers that only this path uses
     /// (see bench/NOTES.md: claim of a slot).
@@ -216,8 +217,8 @@ impl<T> Queue<T> {
         });
         if !put {
             // SAFETY: `block` is either new and was never linked, or the receiver has taken all its
-            // values and unlinked it. Either way the caller has exclusive access, and no entry of
-            // `spares` has it.
+            // values and unlinked it. Either way the caller has exclusive access, and `block` is
+            // not in `spares`.
             unsafe { Block::free(block) };
         }
     }
@@ -251,7 +252,8 @@ impl<T> Queue<T> {
     /// taken.
     ///
     /// # Safety
-    /// The caller must be the receiver, or the thread that drops the channel.
+    /// The caller must be the receiver, or the thread that drops the channel. It must have taken
+    /// all values of `done`, which must be the head block.
     #[inline(never)]
     unsafe fn leave_block(&self, done: NonNull<Block<T>>) {
         // SAFETY: only the receiver frees or recycles the head block, in `leave_block`, after it

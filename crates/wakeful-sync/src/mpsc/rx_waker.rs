@@ -86,7 +86,7 @@ impl RxWaker {
 
     /// Takes the waker, if there is one and no other thread is using it.
     ///
-    /// Where another thread is, the receiver will be woken by that thread, or wake itself.
+    /// If another thread is using it, that thread wakes the receiver, or the receiver wakes itself.
     pub(super) fn take(&self) -> Option<Waker> {
         if self.state.fetch_or(WAKING, AcqRel) != IDLE {
             return None;

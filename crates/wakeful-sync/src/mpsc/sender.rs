@@ -451,8 +451,8 @@ impl<T> Sender<T> {
 
     /// Claims a slot for a value if there is room right now.
     ///
-    /// Fails with `NoPermits` if the task has used up its budget: the caller then queues for a
-    /// permit, and pays for its budget there.
+    /// Also fails with `NoPermits` if the task has used up its budget: the caller then queues for a
+    /// permit, and consumes budget there.
     #[inline]
     fn claim_within_budget(&self) -> Result<Claimed<T>, TryAcquireError> {
         let unit = budget::proceed().ok_or(TryAcquireError::NoPermits)?;

@@ -81,8 +81,7 @@ impl<T> ChannelCell<T> {
         cell
     }
 
-    /// Sends `value`, or with `None` says that nothing will be sent. The sender leaves the cell by
-    /// this.
+    /// Sender: sends `value`, or with `None` says that nothing will be sent, and leaves the cell.
     ///
     /// # Safety
     /// The caller must be the sender, which has not left the cell before.
@@ -99,12 +98,12 @@ impl<T> ChannelCell<T> {
         match cell.state.finish(with_value) {
             Finished::SenderLeft => Ok(()),
             // SAFETY: `finish` did not return `SenderLeft`, so the sender has not left the cell; it
-            // leaves by this.
+            // leaves with this call.
             finished => unsafe { Self::finish_slow(this, finished, with_value) },
         }
     }
 
-    /// The rest of [`finish`](Self::finish), unless the state has done it all.
+    /// Does the rest of [`finish`](Self::finish), if the state transition was not all.
     ///
     /// # Safety
     /// As for `finish`. `finished` must be what the state's `finish` returned.
@@ -258,10 +257,11 @@ impl<T> ChannelCell<T> {
         }
     }
 
-    /// Receiver: is dropped without having taken the result.
+    /// Receiver: leaves the cell without having taken the result, because it is dropped.
     ///
     /// # Safety
-    /// The caller must be the receiver, which has not left the cell, and leaves it by this.
+    /// The caller must be the receiver, which has not left the cell. It leaves the cell with this
+    /// call.
     #[inline(never)]
     pub(super) unsafe fn drop_receiver(this: CellRef<T>) {
         // SAFETY: the receiver has not left, by contract, and the cell lives until both ends have
@@ -274,7 +274,7 @@ impl<T> ChannelCell<T> {
         // SAFETY: the result comes from this cell's state, and the receiver does not touch the cell
         // afterwards.
         unsafe { free_if_both_left(cell.state.leave_receiver(), this) };
-        // At most one of the two is there: the own waker was taken only if the sender has not
+        // At most one of the two is present: the own waker was taken only if the sender has not
         // finished, and the value only if it has.
         drop(hold_during((own_waker, value), |_| {
             if let Some(waker) = sender_waker {

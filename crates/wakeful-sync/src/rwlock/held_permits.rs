@@ -13,7 +13,7 @@ pub(super) struct HeldPermits<'a> {
     count: u32,
 }
 
-/// Permits of a lock that it keeps alive, given back when dropped.
+/// Permits of a lock, given back when dropped, with an `Arc` of the lock.
 pub(super) struct OwnedHeldPermits<T: ?Sized> {
     lock: Arc<RwLock<T>>,
     count: u32,

@@ -181,7 +181,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     /// `part` must be valid for reads as long as the guard has a permit.
     unsafe fn into_reader_of<U: ?Sized>(mut self, part: *const U) -> OwnedRwLockReadGuard<T, U> {
         self.held.keep_one();
-        // SAFETY: `held` has one permit left. The rest is the caller's promise.
+        // SAFETY: `held` has one permit left. The rest holds by contract.
         unsafe { OwnedRwLockReadGuard::new(self.held, part) }
     }
 }

@@ -183,7 +183,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// `part` must be valid for reads as long as the guard has a permit.
     unsafe fn into_reader_of<U: ?Sized>(mut self, part: *const U) -> RwLockReadGuard<'a, U> {
         self.held.keep_one();
-        // SAFETY: `held` has one permit left. The rest is the caller's promise.
+        // SAFETY: `held` has one permit left. The rest holds by contract.
         unsafe { RwLockReadGuard::new(self.held, part) }
     }
 }

@@ -23,7 +23,7 @@ pub struct SemaphorePermit<'a> {
     permits: usize,
 }
 
-/// Permits of a [`Semaphore`] that keep it alive, given back when dropped.
+/// Permits of a [`Semaphore`], given back when dropped, with an `Arc` of the semaphore.
 ///
 /// A permit that is moved into a task limits how many such tasks run at a time:
 ///

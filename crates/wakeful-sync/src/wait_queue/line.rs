@@ -32,7 +32,7 @@ impl Line {
     #[inline]
     unsafe fn remove(&mut self, waiter: NonNull<Waiter>) {
         if self.last_stale == Some(waiter) {
-            // SAFETY: the caller's promise: it is in the list.
+            // SAFETY: by contract it is in the list.
             self.last_stale = unsafe { self.waiters.before(waiter) };
         }
         // SAFETY: as above.
@@ -44,7 +44,7 @@ impl Line {
 /// Exclusive access to the line of a queue. Unlocks when dropped.
 pub(crate) struct LockedLine<'a> {
     queue: &'a WaitQueue,
-    /// The word to unlock with, but for LOCKED and WAITING.
+    /// The word to unlock with, except for LOCKED and WAITING.
     word: Word,
     /// Makes this type `!Sync`: `with_line` gives access to the line through a shared reference.
     _not_sync: PhantomData<Cell<()>>,
@@ -94,7 +94,7 @@ impl<'a> LockedLine<'a> {
     pub(super) unsafe fn push(&self, waiter: Pin<&Waiter>, waker: Option<Waker>) {
         let waiter = waiter.get_ref();
         // SAFETY: an idle waiter belongs to its owner, and that is the caller.
-        unsafe { waiter.park(waker) };
+        unsafe { waiter.mark_queued(waker) };
         // SAFETY: it was idle, so it is in no list. It is pinned and, by contract, leaves the line
         // before it is dropped.
         self.with_line(|line| unsafe { line.waiters.push_back(NonNull::from(waiter)) });
@@ -149,7 +149,7 @@ impl<'a> LockedLine<'a> {
     /// # Safety
     /// The waiter must be in this line.
     pub(super) unsafe fn remove(&self, waiter: Pin<&Waiter>, stage: WaiterStage) -> Option<Waker> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract.
         unsafe { self.release(NonNull::from(waiter.get_ref()), stage) }
     }
 
@@ -159,7 +159,7 @@ impl<'a> LockedLine<'a> {
     /// The waiter must be in this line.
     #[inline]
     unsafe fn release(&self, waiter: NonNull<Waiter>, stage: WaiterStage) -> Option<Waker> {
-        // SAFETY: the caller's promise: it is in this line.
+        // SAFETY: by contract it is in this line.
         self.with_line(|line| unsafe { line.remove(waiter) });
         // SAFETY: the waiter is still marked as queued. So it is live, since its owner needs the
         // lock to make it leave, and it belongs to the lock's holder, which we are.

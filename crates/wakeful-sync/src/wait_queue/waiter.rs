@@ -161,7 +161,7 @@ impl Waiter {
     /// Only its owner may call this, and the waiter must be in no line.
     #[inline]
     pub(crate) unsafe fn reset(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract.
         unsafe { self.set_unqueued(WaiterStage::Idle) };
     }
 
@@ -171,7 +171,7 @@ impl Waiter {
     /// Only its owner may call this, and the waiter must be in no line.
     #[inline]
     pub(crate) unsafe fn finish(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract.
         unsafe { self.set_unqueued(WaiterStage::Over) };
     }
 
@@ -186,17 +186,18 @@ impl Waiter {
         self.packed_stage.store(PackedStage::unqueued(stage).0, Relaxed);
     }
 
-    /// Makes an idle waiter queued.
+    /// Marks an idle waiter as queued, and stores its waker.
     ///
     /// # Safety
     /// Only its owner may call this, with the lock of the line that it is about to enter.
     #[inline]
-    pub(super) unsafe fn park(&self, waker: Option<Waker>) {
+    pub(super) unsafe fn mark_queued(&self, waker: Option<Waker>) {
         // SAFETY: an idle waiter belongs to its owner, the caller. It has no waker that could leak.
         unsafe { self.store_waker(waker) };
     }
 
-    /// Makes a queued waiter released, with `stage`. Its owner may drop it from then on.
+    /// Marks a queued waiter as released, with `stage`, and returns its waker. Its owner may drop
+    /// the waiter from then on.
     ///
     /// # Safety
     /// Only the holder of its line's lock may call this, while the waiter is queued.
@@ -209,7 +210,7 @@ impl Waiter {
         waker
     }
 
-    /// See [`LockedLine::set_waker`](super::LockedLine::set_waker).
+    /// Does the work of [`LockedLine::set_waker`](super::LockedLine::set_waker).
     ///
     /// # Safety
     /// As for [`release`](Self::release).
@@ -218,7 +219,7 @@ impl Waiter {
         waker: &Waker,
         fresh: &mut Option<Waker>,
     ) -> Option<Option<Waker>> {
-        // SAFETY: the caller's promise: the waiter is queued, and the caller holds the lock.
+        // SAFETY: by contract the waiter is queued, and the caller holds the lock.
         let current = unsafe { self.peek_waker() };
         if current.as_ref().is_some_and(|current| current.will_wake(waker)) {
             return Some(None);
@@ -253,7 +254,7 @@ impl Waiter {
     unsafe fn store_waker(&self, waker: Option<Waker>) {
         let waker = waker.map(ManuallyDrop::new);
         if let Some(waker) = &waker {
-            // SAFETY: the caller's promise: no other thread accesses `stage_data`.
+            // SAFETY: by contract no other thread accesses `stage_data`.
             self.stage_data
                 .with_mut(|stage_data| unsafe { (*stage_data).waker_data = waker.data() });
         }

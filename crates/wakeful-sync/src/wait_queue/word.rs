@@ -23,7 +23,7 @@ impl Word {
         self.0 & FLAG != 0
     }
 
-    /// Returns WAITING, which is only valid in an unlocked word, as from
+    /// Returns whether WAITING is set. Only valid in an unlocked word, such as one from
     /// [`load_unlocked`](super::WaitQueue::load_unlocked).
     pub(crate) fn has_waiters(self) -> bool {
         self.0 & WAITING != 0
@@ -50,7 +50,7 @@ impl Word {
         Word(if has_waiters { rest | WAITING } else { rest })
     }
 
-    /// Returns whether the step from `before` to this word releases the waiters that there are.
+    /// Returns whether the step from `before` to this word releases all waiters in the line.
     pub(super) fn releases_from(self, before: Word) -> bool {
         self.round() != before.round() || self.flag() && !before.flag()
     }

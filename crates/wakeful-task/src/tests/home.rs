@@ -33,7 +33,7 @@ unsafe impl Send for OwnedTasks {}
 // SAFETY: each cell has a count of the home's `Arc`, which `release_cell` drops.
 unsafe impl Schedule for TestHome {
     unsafe fn schedule(home: NonNull<TestHome>, runnable: Runnable) {
-        // SAFETY: the test has a count of its own.
+        // SAFETY: the test owns a count of the home's `Arc`.
         let home = unsafe { home.as_ref() };
         home.schedule_calls.fetch_add(1, SeqCst);
         lock(&home.queue).push_back(runnable);
@@ -50,7 +50,7 @@ unsafe impl Schedule for TestHome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunResult {
     /// The task is idle.
-    Parked,
+    Idle,
     /// The task was woken during the poll and is in the queue again.
     Again,
     Ended(Outcome),
@@ -122,7 +122,7 @@ impl TestHome {
     pub(super) fn run(&self, runnable: Runnable, ending: Ending) -> RunResult {
         match runnable.run() {
             Polled::Pending(running) => match running.idle() {
-                None => RunResult::Parked,
+                None => RunResult::Idle,
                 Some(again) => {
                     lock(&self.queue).push_back(again);
                     RunResult::Again

@@ -69,7 +69,7 @@ fn a_handle_dropped_before_the_end_drops_its_waker_and_the_end_drops_the_output(
 }
 
 #[test]
-fn with_a_waker_about_the_output_of_a_detached_task_is_still_dropped_at_its_end() {
+fn the_output_of_a_detached_task_is_dropped_at_its_end_while_wakers_are_left() {
     for ending in ENDINGS {
         let (home, gate, outputs) = (TestHome::new(), Gate::default(), Tally::default());
         drop(home.spawn(gate.then(outputs.token())));
@@ -110,7 +110,7 @@ fn a_handle_dropped_after_the_end_drops_the_output_unless_taken() {
 }
 
 /// Joins a task with a waker that does `what` to the handle when it is woken at the task's end.
-fn in_the_wake_itself(
+fn in_the_wake_up(
     ending: Ending,
     what: impl FnOnce(JoinHandle<super::probes::Token>) + Send + 'static,
 ) {
@@ -127,15 +127,15 @@ fn in_the_wake_itself(
 #[test]
 fn a_handle_may_be_dropped_by_its_own_wake_up() {
     for ending in ENDINGS {
-        in_the_wake_itself(ending, drop);
+        in_the_wake_up(ending, drop);
     }
 }
 
 #[test]
 fn a_handle_may_be_polled_by_its_own_wake_up() {
     for ending in ENDINGS {
-        in_the_wake_itself(ending, |join| drop(now(join)));
-        in_the_wake_itself(ending, |mut join| {
+        in_the_wake_up(ending, |join| drop(now(join)));
+        in_the_wake_up(ending, |mut join| {
             let other = ExternalWaker::new();
             assert!(poll_with(&mut join, &other.waker()).is_ready());
             assert_eq!(other.alive(), 0);
@@ -157,7 +157,7 @@ fn a_task_may_own_its_own_handle() {
         });
         let abort = join.abort_handle();
         *own.lock().unwrap() = Some(join);
-        assert_eq!(home.run_one(), RunResult::Parked);
+        assert_eq!(home.run_one(), RunResult::Idle);
         abort.abort();
         assert_eq!(home.run(home.pop().unwrap(), ending), RunResult::Ended(Outcome::Cancelled));
         drop(abort);

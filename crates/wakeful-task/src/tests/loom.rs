@@ -45,16 +45,16 @@ impl Case {
     }
 
     /// Creates the task idle, and returns its waker.
-    fn parked() -> (Case, Waker) {
+    fn idle() -> (Case, Waker) {
         let case = Case::scheduled();
-        assert_eq!(case.home.run_one(), RunResult::Parked);
+        assert_eq!(case.home.run_one(), RunResult::Idle);
         let waker = case.gate.take_waker();
         (case, waker)
     }
 
     /// Creates the task with its gate open and an entry in the queue, and returns a waker.
     fn about_to_end() -> (Case, Waker) {
-        let (case, waker) = Case::parked();
+        let (case, waker) = Case::idle();
         case.gate.open();
         waker.wake_by_ref();
         (case, waker)

@@ -67,13 +67,13 @@ fn a_panic_in_the_poll_of_a_detached_task_is_dropped() {
 #[test]
 fn a_panic_in_the_drop_of_a_ready_future_takes_the_place_of_its_output() {
     for ending in ENDINGS {
-        for explodes in [false, true] {
+        for panics in [false, true] {
             let (home, futures, outputs) = (TestHome::new(), Tally::default(), Tally::default());
-            let output = if explodes { outputs.bomb() } else { outputs.token() };
-            let (runnable, join) = home.task(Ends::new(futures.bomb(), || output));
+            let output = if panics { outputs.panicking_token() } else { outputs.token() };
+            let (runnable, join) = home.task(Ends::new(futures.panicking_token(), || output));
             assert_eq!(home.run(runnable, ending), RunResult::Ended(Outcome::Panic));
             assert_eq!((futures.dropped(), outputs.dropped()), (1, 1));
-            assert_eq!(text_of(now(join).err().unwrap()), "a token exploded");
+            assert_eq!(text_of(now(join).err().unwrap()), "the drop of a token panics");
             home.assert_all_freed();
         }
     }
@@ -82,9 +82,9 @@ fn a_panic_in_the_drop_of_a_ready_future_takes_the_place_of_its_output() {
 #[test]
 fn the_first_of_two_panics_is_reported() {
     // A second panic's payload is leaked by design, which Miri would report.
-    for second_explodes in [false, !cfg!(miri)] {
+    for second_panics in [false, !cfg!(miri)] {
         let (home, futures, seconds) = (TestHome::new(), Tally::default(), Tally::default());
-        let payload = if second_explodes { seconds.bomb() } else { seconds.token() };
+        let payload = if second_panics { seconds.panicking_token() } else { seconds.token() };
 
         struct PanicsInDrop(Option<Token>);
         impl Drop for PanicsInDrop {
@@ -131,12 +131,12 @@ fn a_future_is_dropped_while_the_panic_of_its_poll_is_under_way_and_not_otherwis
 fn a_panic_in_the_drop_of_an_aborted_future_is_reported_to_the_join_handle() {
     for ending in ENDINGS {
         let (home, gate, futures) = (TestHome::new(), Gate::default(), Tally::default());
-        let join = home.spawn(gate.then(futures.bomb()));
+        let join = home.spawn(gate.then(futures.panicking_token()));
         home.run_one();
         join.abort();
         assert_eq!(home.run(home.pop().unwrap(), ending), RunResult::Ended(Outcome::Panic));
         assert_eq!(futures.dropped(), 1);
-        assert_eq!(text_of(now(join).err().unwrap()), "a token exploded");
+        assert_eq!(text_of(now(join).err().unwrap()), "the drop of a token panics");
         drop(gate);
         home.assert_all_freed();
     }
@@ -147,7 +147,7 @@ fn a_panic_in_the_drop_of_an_output_is_contained() {
     for ending in ENDINGS {
         for joined in [false, true] {
             let (home, outputs) = (TestHome::new(), Tally::default());
-            let output = outputs.bomb();
+            let output = outputs.panicking_token();
             let (runnable, join) = home.task(async { output });
             let join = joined.then_some(join);
             assert_eq!(home.run(runnable, ending), RunResult::Ended(Outcome::Value));
@@ -164,7 +164,7 @@ fn a_panic_in_the_drop_of_a_payload_is_contained() {
     for ending in ENDINGS {
         for joined in [false, true] {
             let (home, payloads) = (TestHome::new(), Tally::default());
-            let payload = payloads.bomb();
+            let payload = payloads.panicking_token();
             let (runnable, join) = home.task(async { quiet_panic(payload) });
             let join = joined.then_some(join);
             assert_eq!(home.run(runnable, ending), RunResult::Ended(Outcome::Panic));

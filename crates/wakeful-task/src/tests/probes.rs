@@ -21,18 +21,18 @@ pub(super) struct Tally(Arc<AtomicUsize>);
 /// Counted when dropped.
 pub(super) struct Token {
     tally: Tally,
-    explodes: bool,
+    panics: bool,
 }
 
 impl Tally {
     pub(super) fn token(&self) -> Token {
-        Token { tally: self.clone(), explodes: false }
+        Token { tally: self.clone(), panics: false }
     }
 
     /// Creates a token that panics when dropped, after having been counted.
     #[cfg(not(wakeful_loom))]
-    pub(super) fn bomb(&self) -> Token {
-        Token { tally: self.clone(), explodes: true }
+    pub(super) fn panicking_token(&self) -> Token {
+        Token { tally: self.clone(), panics: true }
     }
 
     pub(super) fn dropped(&self) -> usize {
@@ -43,8 +43,8 @@ impl Tally {
 impl Drop for Token {
     fn drop(&mut self) {
         self.tally.0.fetch_add(1, SeqCst);
-        if self.explodes {
-            quiet_panic("a token exploded");
+        if self.panics {
+            quiet_panic("the drop of a token panics");
         }
     }
 }

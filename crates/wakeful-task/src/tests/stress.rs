@@ -19,8 +19,10 @@ use wakeful_base::FastRng;
 
 const SLOTS: usize = if cfg!(miri) { 2 } else { 6 };
 const STEPS: usize = if cfg!(miri) { 40 } else { 4000 };
+/// The number of threads that run entries.
 const WORKERS: u64 = 2;
-const MEDDLERS: u64 = 2;
+/// The number of threads that wake, abort, join and spawn.
+const ACTORS: u64 = 2;
 
 /// What all threads know of a task.
 #[derive(Default)]
@@ -94,7 +96,7 @@ impl Future for Erratic {
 
 /// Creates a token, one in eight of which panics when dropped.
 fn token(tally: &Tally, rng: &FastRng) -> Token {
-    if rng.below(8) == 0 { tally.bomb() } else { tally.token() }
+    if rng.below(8) == 0 { tally.panicking_token() } else { tally.token() }
 }
 
 /// A join handle and the wakers that it was last polled with.
@@ -135,7 +137,7 @@ fn spawn(home: &Arc<TestHome>, accounts: &Arc<Accounts>, rng: &FastRng) -> TaskS
 
 /// Runs `f`, which may panic when it drops a token.
 fn quietly(f: impl FnOnce()) {
-    let _exploded = catch_unwind(AssertUnwindSafe(f));
+    let _panicked = catch_unwind(AssertUnwindSafe(f));
 }
 
 impl Round {
@@ -176,7 +178,7 @@ impl Round {
     }
 
     /// Wakes, aborts, joins, drops and spawns at random.
-    fn meddle(&self, rng: &FastRng) {
+    fn act(&self, rng: &FastRng) {
         for _ in 0..STEPS {
             let slot = &self.slots[rng.below(SLOTS as u32) as usize];
             let (subject, abort, joining) = {
@@ -290,13 +292,13 @@ fn play(seed: u64) {
             let (round, rng) = (&round, FastRng::from_seed(seed ^ (worker << 56) ^ 1));
             scope.spawn(move || round.work(&rng));
         }
-        let meddlers: Vec<_> = (0..MEDDLERS)
-            .map(|meddler| {
-                let (round, rng) = (&round, FastRng::from_seed(seed ^ (meddler << 48) ^ 2));
-                scope.spawn(move || round.meddle(&rng))
+        let actors: Vec<_> = (0..ACTORS)
+            .map(|actor| {
+                let (round, rng) = (&round, FastRng::from_seed(seed ^ (actor << 48) ^ 2));
+                scope.spawn(move || round.act(&rng))
             })
             .collect();
-        let ended: Vec<_> = meddlers.into_iter().map(|meddler| meddler.join()).collect();
+        let ended: Vec<_> = actors.into_iter().map(|actor| actor.join()).collect();
         round.stop.store(true, Release);
         ended.into_iter().for_each(Result::unwrap);
     });

@@ -34,7 +34,7 @@ fn a_ready_future_is_polled_once_and_everything_dropped_once() {
 fn an_idle_task_is_scheduled_once_however_often_it_is_woken() {
     let (home, gate) = (TestHome::new(), Gate::default());
     let join = home.spawn(gate.then(7));
-    assert_eq!(home.run_one(), RunResult::Parked);
+    assert_eq!(home.run_one(), RunResult::Idle);
     assert_eq!((home.schedule_calls(), home.queued()), (0, 0), "it has not been woken");
 
     let waker = gate.take_waker();
@@ -44,7 +44,7 @@ fn an_idle_task_is_scheduled_once_however_often_it_is_woken() {
     wake_by_value(&waker);
     assert_eq!((home.schedule_calls(), home.queued()), (1, 1), "it is scheduled already");
 
-    assert_eq!(home.run_one(), RunResult::Parked);
+    assert_eq!(home.run_one(), RunResult::Idle);
     assert_eq!(gate.polls(), 2);
     gate.open();
     waker.wake();

@@ -1,10 +1,10 @@
 //! Grows the process's descriptor table while that is cheap.
 //!
 //! The kernel doubles a process's table of descriptors when it is full. With one thread that takes
-//! microseconds. With several it waits for an RCU grace period, so the thread that happens to open
-//! one descriptor too many is stalled for milliseconds: that of a server which accepts its 60th
-//! connection, its 124th, and so on (see bench/NOTES.md: descriptor table). A runtime is mostly
-//! created before any threads, so the table is grown then.
+//! microseconds. With several it waits for an RCU grace period, which blocks the thread that opens
+//! the descriptor for milliseconds. In a server that happens at about the 60th connection, the
+//! 124th, and so on (see bench/NOTES.md: descriptor table). Most programs create their runtime
+//! before other threads, so the table is grown at that time.
 
 use libc::c_int;
 use std::fs::metadata;

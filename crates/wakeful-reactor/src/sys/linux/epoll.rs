@@ -48,8 +48,7 @@ impl Poller {
         let poller = Poller { epoll, notifier, has_pwait2: AtomicBool::new(true) };
         let added = poller.add_wake_source(poller.notifier.fd());
         added.map_err(|error| cannot_make("epoll_ctl", error))?;
-        // Finds out about a system-call filter that refuses the wait while there is a caller to
-        // report it to.
+        // A system-call filter may refuse the wait. Checked here, where the error can be returned.
         let waited = poller.wait(&mut Events::with_capacity(1), Some(Duration::ZERO));
         waited.map_err(|error| cannot_make("epoll_pwait", error))?;
         Ok(poller)
@@ -109,7 +108,8 @@ impl Poller {
     ) -> io::Result<usize> {
         if self.has_pwait2.load(Relaxed) {
             match self.wait_nanos(list, capacity, timeout) {
-                // Filters of system calls that are older than this call refuse it with `EPERM`.
+                // System-call filters that do not know this call, which is newer, refuse it with
+                // `EPERM`.
                 Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
                     self.has_pwait2.store(false, Relaxed);
                 }
@@ -120,7 +120,7 @@ impl Poller {
         self.wait_millis(list, capacity, i32::try_from(millis).unwrap_or(i32::MAX))
     }
 
-    /// `epoll_pwait2`, whose timeout is not rounded to milliseconds. Linux 5.11 or later.
+    /// Calls `epoll_pwait2`, whose timeout is not rounded to milliseconds. Linux 5.11 or later.
     fn wait_nanos(
         &self,
         list: &mut Vec<libc::epoll_event>,
@@ -148,7 +148,7 @@ impl Poller {
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
-    /// `epoll_pwait`, for whole milliseconds, zero, or no limit (-1).
+    /// Calls `epoll_pwait`, for whole milliseconds, zero, or no limit (-1).
     ///
     /// Without a timeout in memory for the kernel to read, a poll that does not wait costs half as
     /// much; see bench/NOTES.md: epoll_pwait. A raw system call, because libc's function is a

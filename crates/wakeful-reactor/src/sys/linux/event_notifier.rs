@@ -40,7 +40,7 @@ impl EventNotifier {
         }
     }
 
-    /// Called by a driver that got an event. An eventfd needs no acknowledgement.
+    /// Does nothing: an eventfd needs no acknowledgement.
     pub(crate) fn acknowledge(&self) {}
 
     fn add_one(&self) -> io::Result<()> {

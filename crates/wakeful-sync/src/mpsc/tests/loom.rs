@@ -54,7 +54,7 @@ fn a_sender_crosses_blocks_in_order() {
 }
 
 #[test]
-fn two_senders_meet_at_the_end_of_a_block() {
+fn two_senders_race_for_the_last_slot_of_a_block() {
     ::loom::model(|| {
         let (tx, mut rx) = unbounded_channel();
         tx.send(0).unwrap();

@@ -8,7 +8,7 @@ use std::task::Waker;
 use wakeful_base::sync::thread;
 
 #[test]
-fn an_abort_meets_the_end() {
+fn an_abort_races_with_the_end() {
     for ending in ENDINGS {
         model(move || {
             let (Case { home, gate, outputs, join, .. }, waker) = Case::about_to_end();
@@ -36,7 +36,7 @@ fn an_abort_meets_the_end() {
 #[test]
 fn an_abort_and_a_wake_give_one_entry() {
     model(|| {
-        let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::idle();
         let abort = join.abort_handle();
         join_all([thread::spawn(move || abort.abort()), thread::spawn(move || waker.wake())]);
         assert_eq!((wakes(&home), home.queued()), (1, 1));
@@ -48,9 +48,9 @@ fn an_abort_and_a_wake_give_one_entry() {
 }
 
 #[test]
-fn an_abort_and_a_wake_meet_a_poll() {
+fn an_abort_and_a_wake_race_with_a_poll() {
     model(|| {
-        let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::idle();
         waker.wake_by_ref();
         let abort = join.abort_handle();
         let threads = [thread::spawn(move || abort.abort()), thread::spawn(move || waker.wake())];
@@ -65,7 +65,7 @@ fn an_abort_and_a_wake_meet_a_poll() {
 #[test]
 fn shutdown_and_a_wake_give_the_task_to_one_of_them() {
     model(|| {
-        let (Case { home, gate, outputs, task, join }, waker) = Case::parked();
+        let (Case { home, gate, outputs, task, join }, waker) = Case::idle();
         let other = thread::spawn(move || waker.wake());
         // SAFETY: `join` keeps the task alive.
         let claimed = unsafe { RunningTask::claim_idle(task) };
@@ -84,9 +84,9 @@ fn shutdown_and_a_wake_give_the_task_to_one_of_them() {
 }
 
 #[test]
-fn shutdown_meets_a_poll_and_an_abort() {
+fn shutdown_races_with_a_poll_and_an_abort() {
     model(|| {
-        let (Case { home, gate, outputs, task, join }, waker) = Case::parked();
+        let (Case { home, gate, outputs, task, join }, waker) = Case::idle();
         waker.wake();
         let (runs, abort) = (home.clone(), join.abort_handle());
         let polling = thread::spawn(move || {
@@ -107,7 +107,7 @@ fn shutdown_meets_a_poll_and_an_abort() {
 #[test]
 fn two_shutdowns_claim_a_task_once() {
     model(|| {
-        let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::idle();
         let claim = |home: &TestHome, waker: Waker| {
             let task = TaskRef::new(waker.data().cast_mut().cast()).unwrap();
             // SAFETY: the waker keeps the task alive.

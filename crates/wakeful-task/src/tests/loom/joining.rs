@@ -8,7 +8,7 @@ use std::task::Poll;
 use wakeful_base::sync::thread;
 
 #[test]
-fn a_handle_polled_with_changing_wakers_meets_the_end() {
+fn a_handle_polled_with_changing_wakers_races_with_the_end() {
     for ending in ENDINGS {
         model(move || {
             let (home, outputs) = (TestHome::new(), Tally::default());
@@ -45,7 +45,7 @@ fn a_handle_polled_with_changing_wakers_meets_the_end() {
 }
 
 #[test]
-fn a_handle_polled_again_then_dropped_meets_the_end() {
+fn a_handle_polled_again_then_dropped_races_with_the_end() {
     for ending in ENDINGS {
         for same_waker in [false, true] {
             model(move || {
@@ -108,13 +108,13 @@ fn handle_waker_and_end_leave_nothing_whichever_is_last() {
 }
 
 #[test]
-fn a_task_that_joins_meets_the_end_whatever_was_in_the_slot_before() {
+fn a_joining_task_races_with_the_end_whatever_was_in_the_slot() {
     for ending in ENDINGS {
         for task_first in [false, true] {
             model(move || {
                 let home = TestHome::new();
                 let (Case { home: joiners, gate, outputs, task: joiner, join: detached }, waker) =
-                    Case::parked();
+                    Case::idle();
                 drop(detached);
                 let (runnable, mut join) = home.task(async {});
                 let external = ExternalWaker::new();

@@ -13,7 +13,7 @@ use wakeful_base::sync::{Mutex, thread};
 /// Wakes a task during a poll. The task sees the earlier writes of the waking thread, and ends.
 fn wake_during_poll(wake: fn(Waker), detached: bool) {
     model(move || {
-        let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::idle();
         // Without a handle, the task may start and end on shorter paths.
         let join = (!detached).then_some(join);
         waker.wake_by_ref();
@@ -79,7 +79,7 @@ fn two_wakes_give_one_entry_and_the_poll_sees_what_came_before_both() {
 #[test]
 fn two_wakes_during_a_poll_lose_nothing() {
     model(|| {
-        let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::idle();
         waker.wake_by_ref();
         let (open, second) = (gate.clone(), waker.clone());
         let idle = thread::spawn(move || second.wake());
@@ -99,7 +99,7 @@ fn two_wakes_during_a_poll_lose_nothing() {
 #[test]
 fn a_task_that_yields_has_one_entry_and_sees_what_came_before() {
     model(|| {
-        let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::idle();
         waker.wake_by_ref();
         let (open, second) = (gate.clone(), waker.clone());
         let threads = [
@@ -157,7 +157,7 @@ fn a_task_that_yields_may_continue_on_another_thread() {
 #[test]
 fn an_abort_of_a_task_that_yields_is_not_lost() {
     model(|| {
-        let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::idle();
         waker.wake();
         let abort = join.abort_handle();
         let other = thread::spawn(move || abort.abort());
@@ -179,7 +179,7 @@ fn an_abort_of_a_task_that_yields_is_not_lost() {
 }
 
 #[test]
-fn a_wake_by_value_that_meets_the_end_schedules_nothing_and_frees_once() {
+fn a_wake_by_value_that_races_with_the_end_schedules_nothing_and_frees_once() {
     for ending in ENDINGS {
         model(move || {
             let (Case { home, gate, outputs, join, .. }, waker) = Case::about_to_end();
@@ -217,7 +217,7 @@ fn a_task_that_changes_its_home_is_scheduled_at_the_new_one() {
 
 fn change_home(ask: fn(Waker, AbortHandle)) {
     model(move || {
-        let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::idle();
         waker.wake_by_ref();
         let abort = join.abort_handle();
         let other = thread::spawn(move || ask(waker, abort));

@@ -29,8 +29,7 @@ fn a_signal_reaches_its_listener() {
     });
 }
 
-/// Either driver may take the signal that the other one's handler has set. Both signals arrive
-/// nonetheless.
+/// Either driver may take the signal that the other one's handler has set, but both signals arrive.
 #[test]
 fn two_drivers_that_distribute_at_the_same_time_lose_nothing() {
     model(|pending| {
