@@ -31,7 +31,7 @@ impl Alarm {
     /// This replaces the previous setting, even if the alarm is ringing.
     ///
     /// # Errors
-    /// If the kernel refuses the call. The alarm is broken from then on.
+    /// Returns an error if the kernel refuses the call. The alarm is broken from then on.
     pub fn set(&self, left: Duration) -> io::Result<()> {
         // The kernel takes zero as "off".
         self.timer.set(left.max(Duration::from_nanos(1)))
@@ -40,7 +40,7 @@ impl Alarm {
     /// Cancels the alarm, even if it is ringing.
     ///
     /// # Errors
-    /// If the kernel refuses the call. The alarm is broken from then on.
+    /// Returns an error if the kernel refuses the call. The alarm is broken from then on.
     pub fn cancel(&self) -> io::Result<()> {
         self.timer.set(Duration::ZERO)
     }
@@ -48,7 +48,7 @@ impl Alarm {
     /// Waits until the alarm rings.
     ///
     /// # Errors
-    /// If the alarm is broken, or the kernel refuses to wait for it.
+    /// Returns an error if the alarm is broken, or the kernel refuses to wait for it.
     pub fn wait(&self) -> io::Result<()> {
         self.timer.wait()
     }

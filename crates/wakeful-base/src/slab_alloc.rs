@@ -100,7 +100,7 @@ const _: () = assert!(align_of::<Slab>() <= ALIGN && align_of::<Tag>() <= ALIGN)
 /// Allocates memory for a `T`.
 ///
 /// # Panics
-/// If `T` is zero-sized.
+/// Panics if `T` is zero-sized.
 #[inline]
 pub fn allocate<T>() -> NonNull<T> {
     match const { class_of(Layout::new::<T>()) } {

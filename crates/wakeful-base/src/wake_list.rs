@@ -63,7 +63,7 @@ impl WakeList {
     /// Adds `waker`.
     ///
     /// # Panics
-    /// If the list is full.
+    /// Panics if the list is full.
     #[inline]
     pub fn push(&mut self, waker: Waker) {
         debug_assert!(self.can_push(), "a full list of wakers must be called before it takes more");

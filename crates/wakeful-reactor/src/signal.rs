@@ -40,7 +40,8 @@ static PENDING: OnceLock<PendingSignals> = OnceLock::new();
 /// Installs the handler for `signal`, which stays for good, and returns a listener.
 ///
 /// # Errors
-/// If the signal does not exist or cannot be listened for, or if the kernel refuses the handler.
+/// Returns an error if the signal does not exist or cannot be listened for, or if the kernel
+/// refuses the handler.
 pub fn listen(signal: i32) -> io::Result<Listener<'static>> {
     let Some(index) = handler::index_of(signal) else {
         let why = format!("signal {signal} does not exist or cannot be listened for");

@@ -87,7 +87,7 @@ impl SchedulerHandle {
     /// thread meanwhile.
     ///
     /// # Panics
-    /// If this thread drives a runtime already, or if a task's panic shut the runtime down.
+    /// Panics if this thread drives a runtime already, or if a task's panic shut the runtime down.
     #[track_caller]
     pub(crate) fn block_on<F: Future>(&self, future: F, call: &str) -> F::Output {
         let mark = match self {
@@ -113,7 +113,7 @@ impl SchedulerHandle {
     /// Runs a closure on a thread of the blocking pool.
     ///
     /// # Panics
-    /// If no pool thread is free and the operating system cannot start another.
+    /// Panics if no pool thread is free and the operating system cannot start another.
     #[track_caller]
     pub(crate) fn spawn_blocking<F, R>(
         &self,

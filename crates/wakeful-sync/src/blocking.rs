@@ -7,7 +7,7 @@ use wakeful_base::enter::{Entered, entered};
 /// Runs `future` to completion on this thread.
 ///
 /// # Panics
-/// If the thread is running a runtime. The message names the method that was `called`, and
+/// Panics if the thread is running a runtime. The message names the method that was `called`, and
 /// `instead`, the expression to await.
 #[track_caller]
 pub(crate) fn block_on<F: Future>(called: &str, instead: &str, future: F) -> F::Output {

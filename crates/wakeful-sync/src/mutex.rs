@@ -125,7 +125,7 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Panics
     ///
-    /// If the current thread is running asynchronous tasks. Use [`lock`](Self::lock) there.
+    /// Panics if the current thread is running asynchronous tasks. Use [`lock`](Self::lock) there.
     ///
     /// ```
     /// use wakeful::sync::Mutex;
@@ -144,8 +144,8 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Panics
     ///
-    /// If the current thread is running asynchronous tasks. Use [`lock_owned`](Self::lock_owned)
-    /// there.
+    /// Panics if the current thread is running asynchronous tasks. Use
+    /// [`lock_owned`](Self::lock_owned) there.
     #[track_caller]
     pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
         block_on("`Mutex::blocking_lock_owned`", "lock_owned().await", self.lock_owned())
@@ -181,7 +181,8 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Errors
     ///
-    /// If the mutex is locked, or about to be: its lock may have been given to a waiting task.
+    /// Returns an error if the mutex is locked, or about to be: its lock may have been given to a
+    /// waiting task.
     ///
     /// ```
     /// use wakeful::sync::Mutex;

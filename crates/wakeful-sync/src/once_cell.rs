@@ -128,8 +128,8 @@ impl<T> OnceCell<T> {
     /// Sets the value.
     ///
     /// # Errors
-    /// If there is a value already, or another task is running an initializer. The error contains
-    /// `value`.
+    /// Returns an error if there is a value already, or another task is running an initializer. The
+    /// error contains `value`.
     ///
     /// ```
     /// use wakeful::sync::{OnceCell, SetError};
@@ -202,7 +202,7 @@ impl<T> OnceCell<T> {
     /// next waiting task runs its own initializer.
     ///
     /// # Errors
-    /// The error of `f`.
+    /// Returns the error of `f`.
     ///
     /// ```
     /// use wakeful::sync::OnceCell;

@@ -105,7 +105,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Panics
     ///
-    /// If `max_reads` is 0 or more than `u32::MAX >> 3`.
+    /// Panics if `max_reads` is 0 or more than `u32::MAX >> 3`.
     #[track_caller]
     pub fn with_max_readers(value: T, max_reads: u32) -> RwLock<T>
     where
@@ -140,7 +140,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Panics
     ///
-    /// If `max_reads` is 0 or more than `u32::MAX >> 3`.
+    /// Panics if `max_reads` is 0 or more than `u32::MAX >> 3`.
     #[cfg(not(wakeful_loom))]
     pub const fn const_with_max_readers(value: T, max_reads: u32) -> RwLock<T>
     where
@@ -171,7 +171,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Panics
     ///
-    /// If the current thread is running asynchronous tasks. Use [`read`](Self::read) there.
+    /// Panics if the current thread is running asynchronous tasks. Use [`read`](Self::read) there.
     #[track_caller]
     pub fn blocking_read(&self) -> RwLockReadGuard<'_, T> {
         block_on("`RwLock::blocking_read`", "read().await", self.read())
@@ -206,7 +206,8 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     ///
-    /// If a writer holds the lock or waits for it, or if the maximum number of readers hold it.
+    /// Returns an error if a writer holds the lock or waits for it, or if the maximum number of
+    /// readers hold it.
     ///
     /// ```
     /// use wakeful::sync::RwLock;
@@ -252,7 +253,8 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Panics
     ///
-    /// If the current thread is running asynchronous tasks. Use [`write`](Self::write) there.
+    /// Panics if the current thread is running asynchronous tasks. Use [`write`](Self::write)
+    /// there.
     #[track_caller]
     pub fn blocking_write(&self) -> RwLockWriteGuard<'_, T> {
         block_on("`RwLock::blocking_write`", "write().await", self.write())
@@ -276,7 +278,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     ///
-    /// If a reader or writer holds the lock, or a task waits for it.
+    /// Returns an error if a reader or writer holds the lock, or a task waits for it.
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
         self.try_take_permits(self.max_readers)?;
         let held = HeldPermits::new(&self.permits, self.max_readers);

@@ -53,7 +53,7 @@ impl Semaphore {
     ///
     /// # Panics
     ///
-    /// If `permits` exceeds [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// Panics if `permits` exceeds [`MAX_PERMITS`](Self::MAX_PERMITS).
     #[track_caller]
     pub fn new(permits: usize) -> Self {
         Semaphore { permits: BatchSemaphore::new(permits) }
@@ -70,7 +70,7 @@ impl Semaphore {
     ///
     /// # Panics
     ///
-    /// If `permits` exceeds [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// Panics if `permits` exceeds [`MAX_PERMITS`](Self::MAX_PERMITS).
     #[cfg(not(wakeful_loom))]
     pub const fn const_new(permits: usize) -> Self {
         Semaphore { permits: BatchSemaphore::const_new(permits) }
@@ -85,7 +85,7 @@ impl Semaphore {
     ///
     /// # Panics
     ///
-    /// If more than [`MAX_PERMITS`](Self::MAX_PERMITS) would be available.
+    /// Panics if more than [`MAX_PERMITS`](Self::MAX_PERMITS) would be available.
     ///
     /// ```
     /// use wakeful::sync::Semaphore;
@@ -120,7 +120,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is [closed](Self::close), now or during the wait.
+    /// Returns an error if the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Cancel safety
     ///
@@ -147,7 +147,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is [closed](Self::close), now or during the wait.
+    /// Returns an error if the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Cancel safety
     ///
@@ -204,11 +204,12 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is [closed](Self::close), now or during the wait.
+    /// Returns an error if the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Panics
     ///
-    /// If the current thread is running asynchronous tasks. Use [`acquire`](Self::acquire) there.
+    /// Panics if the current thread is running asynchronous tasks. Use [`acquire`](Self::acquire)
+    /// there.
     ///
     /// ```
     /// use wakeful::sync::Semaphore;
@@ -226,11 +227,11 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is [closed](Self::close), now or during the wait.
+    /// Returns an error if the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Panics
     ///
-    /// If the current thread is running asynchronous tasks. Use
+    /// Panics if the current thread is running asynchronous tasks. Use
     /// [`acquire_many`](Self::acquire_many) there.
     #[track_caller]
     pub fn blocking_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
@@ -247,7 +248,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is [closed](Self::close), now or during the wait.
+    /// Returns an error if the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Cancel safety
     ///
@@ -275,7 +276,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is [closed](Self::close), now or during the wait.
+    /// Returns an error if the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Cancel safety
     ///
@@ -316,11 +317,11 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is [closed](Self::close), now or during the wait.
+    /// Returns an error if the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Panics
     ///
-    /// If the current thread is running asynchronous tasks. Use
+    /// Panics if the current thread is running asynchronous tasks. Use
     /// [`acquire_owned`](Self::acquire_owned) there.
     #[track_caller]
     pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
@@ -333,11 +334,11 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// If the semaphore is [closed](Self::close), now or during the wait.
+    /// Returns an error if the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Panics
     ///
-    /// If the current thread is running asynchronous tasks. Use
+    /// Panics if the current thread is running asynchronous tasks. Use
     /// [`acquire_many_owned`](Self::acquire_many_owned) there.
     #[track_caller]
     pub fn blocking_acquire_many_owned(

@@ -89,7 +89,7 @@ impl<T> SetOnce<T> {
     /// Sets the value and wakes all tasks that wait for it.
     ///
     /// # Errors
-    /// If the value is set already. The error contains the new one.
+    /// Returns an error if the value is set already. The error contains the new one.
     pub fn set(&self, value: T) -> Result<(), SetOnceError<T>> {
         if self.initialized() {
             return Err(SetOnceError(value));

@@ -58,7 +58,7 @@ pub fn try_id() -> Option<Id> {
 /// Returns the id of the task that is running on this thread.
 ///
 /// # Panics
-/// If called outside a task. The future passed to `block_on` is not a task.
+/// Panics if called outside a task. The future passed to `block_on` is not a task.
 ///
 /// ```
 /// use wakeful::task;

@@ -72,7 +72,7 @@ impl JoinError {
     /// Returns the panic's payload, for [`std::panic::resume_unwind`].
     ///
     /// # Panics
-    /// If the task was cancelled. See [`try_into_panic`](Self::try_into_panic).
+    /// Panics if the task was cancelled. See [`try_into_panic`](Self::try_into_panic).
     ///
     /// ```
     /// use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -46,7 +46,7 @@ use wakeful_base::budget;
 /// ```
 ///
 /// # Panics
-/// If polled again after it has returned the output.
+/// Panics if polled again after it has returned the output.
 pub struct JoinHandle<T> {
     task: TaskRef,
     /// Whether the output has been taken.

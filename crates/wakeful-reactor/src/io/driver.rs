@@ -79,7 +79,7 @@ impl IoDriver {
     /// Creates a driver.
     ///
     /// # Errors
-    /// If the kernel refuses to create the driver's descriptors.
+    /// Returns an error if the kernel refuses to create the driver's descriptors.
     pub fn new() -> io::Result<Arc<IoDriver>> {
         Ok(Arc::new(IoDriver {
             poller: Poller::new()?,
@@ -137,7 +137,7 @@ impl IoDriver {
     /// Makes the waits of this driver deliver signals as well.
     ///
     /// # Errors
-    /// If the kernel refuses to create a descriptor.
+    /// Returns an error if the kernel refuses to create a descriptor.
     pub fn attend_to_signals(&self) -> io::Result<()> {
         self.poller.add(signal::notifier_fd()?, SIGNAL_TOKEN, Interest::READABLE)
     }
@@ -145,7 +145,7 @@ impl IoDriver {
     /// Creates timers whose ticks end this driver's waits.
     ///
     /// # Errors
-    /// If the kernel refuses to create their descriptors.
+    /// Returns an error if the kernel refuses to create their descriptors.
     pub fn new_tick_timers(&self) -> io::Result<TickTimers> {
         TickTimers::new(&self.poller)
     }
@@ -153,7 +153,7 @@ impl IoDriver {
     /// Checks that the driver is running.
     ///
     /// # Errors
-    /// If the driver is shut down or broken.
+    /// Returns an error if the driver is shut down or broken.
     pub fn check_running(&self) -> io::Result<()> {
         if self.is_broken() {
             return Err(Stopped::Broken.into());
@@ -224,8 +224,8 @@ impl IoDriver {
     /// Registers a descriptor, which must stay open until the registration is dropped.
     ///
     /// # Errors
-    /// If the kernel cannot watch the descriptor (a regular file, for example), or the driver is
-    /// shut down or broken.
+    /// Returns an error if the kernel cannot watch the descriptor (a regular file, for example), or
+    /// the driver is shut down or broken.
     pub fn register(self: &Arc<Self>, fd: RawFd, interest: Interest) -> io::Result<Registration> {
         self.check_running()?;
         let Some((index, slot)) = self.slots.take() else {

@@ -76,7 +76,7 @@ impl Registration {
     /// Only the waker of the last call for a direction is woken.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub fn poll_ready(
         &self,
         cx: &mut Context<'_>,
@@ -91,7 +91,7 @@ impl Registration {
     /// Calls `operation` whenever the descriptor is ready, until it does not return `WouldBlock`.
     ///
     /// # Errors
-    /// The errors of `operation`, and an error if the runtime has shut down.
+    /// Returns the errors of `operation`, and an error if the runtime has shut down.
     pub fn poll_io<R>(
         &self,
         cx: &mut Context<'_>,
@@ -110,7 +110,7 @@ impl Registration {
     /// Calls `operation` if the descriptor is known to be ready for it.
     ///
     /// # Errors
-    /// `WouldBlock` if it is not ready, and the errors of `operation`.
+    /// Returns `WouldBlock` if it is not ready, and the errors of `operation`.
     pub fn try_io<R>(
         &self,
         interest: Interest,
@@ -137,7 +137,7 @@ impl Registration {
     /// Calls `operation` whenever the descriptor is ready, until it does not return `WouldBlock`.
     ///
     /// # Errors
-    /// The errors of `operation`, and an error if the runtime has shut down.
+    /// Returns the errors of `operation`, and an error if the runtime has shut down.
     ///
     /// # Cancel safety
     /// This method is cancel safe if `operation` is: it has not completed if the future is dropped.
@@ -162,7 +162,8 @@ impl Registration {
     /// Removes the descriptor, which must still be open, from the driver.
     ///
     /// # Errors
-    /// If the kernel does not know the descriptor: other code has closed or removed it.
+    /// Returns an error if the kernel does not know the descriptor: other code has closed or
+    /// removed it.
     pub fn deregister(&mut self) -> io::Result<()> {
         match self.fd.take() {
             Some(fd) => self.driver.deregister(self.index, fd),

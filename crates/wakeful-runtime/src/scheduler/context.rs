@@ -39,7 +39,7 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&SchedulerHandle) -> R) -> Result<R
 /// Makes `handle` the runtime that this thread is in, until the guard is dropped.
 ///
 /// # Panics
-/// If the thread is ending and its thread-locals are being destroyed.
+/// Panics if the thread is ending and its thread-locals are being destroyed.
 #[track_caller]
 pub(crate) fn set_current(handle: &SchedulerHandle) -> CurrentGuard {
     // Allocates before the cell is borrowed: a global allocator may ask for the current runtime.
@@ -101,7 +101,7 @@ pub(crate) struct Driving {
 /// function for the panic message.
 ///
 /// # Panics
-/// If this thread drives a runtime already, and so must not block.
+/// Panics if this thread drives a runtime already, and so must not block.
 #[track_caller]
 pub(crate) fn drive(handle: &SchedulerHandle, mark: Entered, call: &str) -> Driving {
     if entered() != Entered::No {

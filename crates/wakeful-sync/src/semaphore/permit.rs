@@ -89,7 +89,7 @@ impl<'a> SemaphorePermit<'a> {
     ///
     /// # Panics
     ///
-    /// If the two come from different semaphores.
+    /// Panics if the two come from different semaphores.
     ///
     /// ```
     /// use wakeful::sync::Semaphore;
@@ -153,7 +153,7 @@ impl OwnedSemaphorePermit {
     ///
     /// # Panics
     ///
-    /// If the two come from different semaphores.
+    /// Panics if the two come from different semaphores.
     #[track_caller]
     pub fn merge(&mut self, mut other: Self) {
         let same = Arc::ptr_eq(&self.semaphore, &other.semaphore);

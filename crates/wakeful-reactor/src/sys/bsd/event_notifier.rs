@@ -27,7 +27,7 @@ impl EventNotifier {
     /// Causes an event in each kqueue that watches the descriptor. Async-signal-safe.
     ///
     /// # Errors
-    /// If other code in the process has closed or replaced the descriptor.
+    /// Returns an error if other code in the process has closed or replaced the descriptor.
     pub(crate) fn notify(&self) -> io::Result<()> {
         // SAFETY: the buffer is static and one byte long.
         if unsafe { libc::write(self.sender.as_raw_fd(), b"!".as_ptr().cast(), 1) } >= 0 {

@@ -156,7 +156,7 @@ impl Poller {
     /// Ends the current wait or the next one. Callable from any thread.
     ///
     /// # Errors
-    /// If the notifier has stopped working.
+    /// Returns an error if the notifier has stopped working.
     pub(crate) fn wake(&self) -> io::Result<()> {
         self.notifier.notify()
     }

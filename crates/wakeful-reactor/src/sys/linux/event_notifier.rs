@@ -27,8 +27,8 @@ impl EventNotifier {
     /// Causes an event in each epoll instance that watches the descriptor. Async-signal-safe.
     ///
     /// # Errors
-    /// If other code in the process has closed or replaced the descriptor, or the kernel refuses to
-    /// write to it.
+    /// Returns an error if other code in the process has closed or replaced the descriptor, or the
+    /// kernel refuses to write to it.
     pub(crate) fn notify(&self) -> io::Result<()> {
         match self.add_one() {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
