@@ -9,6 +9,8 @@ use std::fmt::Display;
 const NO_DESCRIPTORS: &str = "Too many open files";
 const NO_THREADS: &str = "Resource temporarily unavailable";
 const NO_HAND_OFF: &str = "no hand-off";
+/// A blocking closure was queued while a thread was being started, and that start failed.
+const CANCELLED: &str = "was cancelled";
 
 /// The standard library's text, in a debug build. In a release build the driver fails later, in its
 /// wait.
@@ -18,6 +20,7 @@ const NO_IO: &str = "the I/O driver of the runtime that this I/O resource belong
 const TOO_LITTLE_MEMORY: Expected = MayFail(&[
     NO_THREADS,
     NO_HAND_OFF,
+    CANCELLED,
     "Cannot allocate memory",
     "memory allocation of",
     "failed to allocate an alternative stack",
@@ -55,7 +58,7 @@ pub fn groups() -> Vec<Group> {
             .quick(),
         one("descriptors used up", Fault::DescriptorsUsedUp).later(NONE_LEFT).quick(),
         each("thread limit", [2, 0, 1, 3, 4, 5, 6, 7], Fault::ThreadLimit)
-            .both(MayFail(&[NO_THREADS, NO_HAND_OFF]))
+            .both(MayFail(&[NO_THREADS, NO_HAND_OFF, CANCELLED]))
             .quick(),
         each("memory limit", memory, |mib| Fault::MemoryLimit(mib << 20))
             .both(TOO_LITTLE_MEMORY)
