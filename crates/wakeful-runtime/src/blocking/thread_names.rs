@@ -5,7 +5,7 @@
 //! function. It uses a name that a worker has **prepared**, or the default one.
 
 use crate::config::ThreadNaming;
-use std::mem::replace;
+use std::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::Mutex;
 
@@ -14,19 +14,15 @@ const DEFAULT: &str = "wakeful-worker";
 
 pub(super) struct ThreadNames {
     naming: ThreadNaming,
-    next: Mutex<NextName>,
-}
-
-enum NextName {
-    Missing,
-    /// A thread is calling the user's function.
-    InPreparation,
-    Prepared(String),
+    /// Whether a name is prepared, or a thread is calling the user's function for it. Every worker
+    /// reads this when it parks, so it is not behind the lock.
+    is_claimed: AtomicBool,
+    prepared: Mutex<Option<String>>,
 }
 
 impl ThreadNames {
     pub(super) fn new(naming: ThreadNaming) -> ThreadNames {
-        ThreadNames { naming, next: Mutex::new(NextName::Missing) }
+        ThreadNames { naming, is_claimed: AtomicBool::new(false), prepared: Mutex::new(None) }
     }
 
     /// Returns whether names come from the user's function.
@@ -51,33 +47,28 @@ impl ThreadNames {
     }
 
     fn take_prepared(&self) -> Option<String> {
-        let mut next = self.next.lock();
-        if !matches!(*next, NextName::Prepared(_)) {
-            return None;
-        }
-        match replace(&mut *next, NextName::Missing) {
-            NextName::Prepared(name) => Some(name),
-            NextName::Missing | NextName::InPreparation => None,
-        }
+        let name = self.prepared.lock().take()?;
+        self.is_claimed.store(false, Release);
+        Some(name)
     }
 
     /// Returns whether [`prepare`](Self::prepare) would call the user's function.
     pub(super) fn needs_preparation(&self) -> bool {
-        self.run_user_code() && matches!(*self.next.lock(), NextName::Missing)
+        self.run_user_code() && !self.is_claimed.load(Relaxed)
     }
 
     /// Calls the user's function for the next thread that is started.
     pub(super) fn prepare(&self) {
         let ThreadNaming::Function(function) = &self.naming else { return };
-        let mut next = self.next.lock();
-        if !matches!(*next, NextName::Missing) {
+        if self.is_claimed.swap(true, AcqRel) {
             return;
         }
-        *next = NextName::InPreparation;
-        drop(next);
-        let mut prepared = NextName::Missing;
-        contain_panic(|| prepared = NextName::Prepared(function()));
-        *self.next.lock() = prepared;
+        let mut name = None;
+        contain_panic(|| name = Some(function()));
+        match name {
+            Some(name) => *self.prepared.lock() = Some(name),
+            None => self.is_claimed.store(false, Release),
+        }
     }
 }
 
