@@ -7,7 +7,6 @@
 
 mod job_queue;
 mod pool;
-mod spin_budget;
 mod task;
 mod thread_names;
 

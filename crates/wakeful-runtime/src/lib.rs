@@ -29,12 +29,14 @@ mod driver;
 mod metrics;
 pub mod runtime;
 mod scheduler;
+mod spin_budget;
 mod stall;
 pub mod task;
 mod task_meta;
 #[cfg(feature = "time")]
 pub mod time;
 mod timers;
+mod wake_cost;
 
 #[cfg(test)]
 mod testing;

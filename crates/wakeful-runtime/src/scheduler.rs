@@ -9,17 +9,14 @@
 //! - `inject.rs`: the injection queue, through which other threads pass tasks to either scheduler.
 //! - `cell_refs.rs`: keeps a scheduler's memory alive as long as its task cells.
 //! - `timer.rs`: one timer of a `Sleep`, in whichever wheel it is armed.
-//! - `cpus.rs`, `doubling.rs`: the number of CPUs; a pause that doubles.
+//! - `cpus.rs`: the number of CPUs.
 
-mod audit;
 pub(crate) mod block_on;
 mod cell_refs;
 pub(crate) mod context;
-mod cpus;
+pub(crate) mod cpus;
 pub(crate) mod current_thread;
-mod doubling;
 pub(crate) mod inject;
-mod luck;
 pub(crate) mod multi_thread;
 #[cfg(feature = "time")]
 pub(crate) mod timer;

@@ -28,7 +28,8 @@
 //!              └─(no job completed)───────┘
 //! ```
 
-use super::spin_budget::{SPIN_MAX, SpinBudget};
+use crate::spin_budget::SpinBudget;
+use crate::wake_cost::{self, WakeStamp};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
@@ -36,10 +37,6 @@ use wakeful_base::sync::{Condvar, Mutex, MutexGuard, hint};
 
 /// Bounds how long jobs may wait while none completes, before the watchdog takes over.
 const WATCHDOG_TICK: Duration = Duration::from_millis(1);
-
-/// The estimated cost of waking a thread. Jobs that are expected to be done sooner are not worth a
-/// wake-up.
-const WAKE_UP_NS: u64 = 20_000;
 
 /// The average job duration at the start: long, so that no job counts as short before some have
 /// been measured.
@@ -49,6 +46,8 @@ pub(super) struct JobQueue<J> {
     state: Mutex<QueueState<J>>,
     /// Sleeping threads and the watchdog wait here.
     sleepers: Condvar,
+    /// When a sleeping thread was last notified.
+    notified: WakeStamp,
     /// The shutdown waits here for threads to exit.
     exited: Condvar,
     /// The number of jobs, for spinning threads; `usize::MAX` once the queue is closed.
@@ -184,6 +183,7 @@ impl<J> JobQueue<J> {
                 exits_awaited: None,
             }),
             sleepers: Condvar::new(),
+            notified: WakeStamp::new(),
             exited: Condvar::new(),
             jobs_hint: AtomicUsize::new(0),
             threads_max,
@@ -217,6 +217,7 @@ impl<J> JobQueue<J> {
         match state.request_thread(self.threads_max) {
             BackupThread::Sleeper => {
                 drop(state);
+                self.notified.set();
                 self.sleepers.notify_one();
                 Push::Queued
             }
@@ -273,10 +274,11 @@ impl<J> JobQueue<J> {
                 return self.exit(state);
             }
             // One spinning thread is enough: a push that finds it busy requests another thread.
-            if state.spinning == 0 && state.spin_budget.should_spin() {
+            let time_max = if state.spinning == 0 { state.spin_budget.next_spin() } else { None };
+            if let Some(time_max) = time_max {
                 state.spinning += 1;
                 drop(state);
-                let took = self.spin();
+                let took = self.spin(time_max);
                 state = self.state.lock();
                 state.spinning -= 1;
                 let has_found = !state.jobs.is_empty();
@@ -416,11 +418,11 @@ impl<J> JobQueue<J> {
         })
     }
 
-    /// Spins until there is a job, or for `SPIN_MAX`. Returns how long that took.
-    fn spin(&self) -> Duration {
+    /// Spins until there is a job, or for `time_max`. Returns how long that took.
+    fn spin(&self, time_max: Duration) -> Duration {
         let begun = Instant::now();
         let mut took = Duration::ZERO;
-        while self.jobs_hint.load(Acquire) == 0 && took < SPIN_MAX {
+        while self.jobs_hint.load(Acquire) == 0 && took < time_max {
             for _ in 0..16 {
                 hint::spin_loop();
             }
@@ -451,6 +453,7 @@ impl<J> JobQueue<J> {
             };
         }
         state.sleeping -= 1;
+        self.notified.measure(Instant::now());
         (state, should_stay)
     }
 
@@ -558,7 +561,7 @@ impl<J> QueueState<J> {
     }
 
     fn are_jobs_short(&self) -> bool {
-        self.average_ns < WAKE_UP_NS
+        self.average_ns < wake_cost::get_ns()
     }
 
     /// Returns whether the queue will be empty before a sleeping thread would be up.
@@ -569,7 +572,7 @@ impl<J> QueueState<J> {
         self.watchdog
             && draining > 0
             && self.average_ns.saturating_mul(self.jobs.len() as u64) / (draining as u64)
-                < WAKE_UP_NS
+                < wake_cost::get_ns()
     }
 }
 

@@ -10,10 +10,13 @@ pub(crate) fn cpus() -> usize {
     *CPUS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Returns how many CPUs of the machine are online, if known.
-pub(crate) fn online_cpus() -> Option<usize> {
-    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
-    cpus_in(text.trim_end())
+/// Returns whether a control group limits the process to less CPU time than its CPUs have.
+pub(crate) fn has_quota() -> bool {
+    // `available_parallelism` takes the quota into account, the kernel's list does not.
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| {
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        list.and_then(|list| cpus_in(list.trim())).is_some_and(|allowed| allowed > cpus())
+    })
 }
 
 /// Counts the CPUs of a list such as `0-3,6`.

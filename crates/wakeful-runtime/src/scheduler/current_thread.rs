@@ -27,11 +27,12 @@ use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells, RefBag};
 use crate::scheduler::inject::{Closed, InjectionQueue};
-use crate::scheduler::luck::Luck;
 #[cfg(feature = "time")]
 use crate::scheduler::timer::TimerHome;
+use crate::spin_budget::SpinBudget;
 use crate::stall::StallState;
 use crate::timers::{WorkerTimerInbox, WorkerTimers};
+use crate::wake_cost::WakeStamp;
 use std::future::Future;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -54,6 +55,8 @@ pub(crate) struct CurrentThread {
     driver_waker: Arc<dyn WakeDriver>,
     /// The thread that has the core is parked in the driver, or about to be.
     parked: AtomicBool,
+    /// When the driving thread was last woken by another thread.
+    woken: WakeStamp,
     /// The future of `block_on` is to be polled.
     root_woken: AtomicBool,
     stopped: AtomicBool,
@@ -116,7 +119,7 @@ struct Core {
     /// A task panicked, and the runtime is configured to shut down then.
     panicked: bool,
     timers: WorkerTimers,
-    luck: Luck,
+    spin_budget: SpinBudget,
     /// How often the future of `block_on` was polled.
     root_polls: u64,
 }
@@ -151,7 +154,7 @@ pub(crate) fn new(
         until_inject: 1,
         panicked: false,
         timers: WorkerTimers::new(0),
-        luck: Luck::new(),
+        spin_budget: SpinBudget::new(),
         root_polls: 0,
     });
     let core = CoreAndDriver { core, driver: driver.driver };
@@ -159,6 +162,7 @@ pub(crate) fn new(
         inject: InjectionQueue::new(),
         driver_waker: driver.waker,
         parked: AtomicBool::new(false),
+        woken: WakeStamp::new(),
         root_woken: AtomicBool::new(false),
         stopped: AtomicBool::new(false),
         unlisted: TaskList { scheduler: weak.as_ptr(), is_listed: false },
@@ -255,6 +259,7 @@ impl CurrentThread {
     fn wake_driver(&self) {
         seq_cst_for_loom();
         if self.parked.load(SeqCst) && self.parked.swap(false, SeqCst) {
+            self.woken.set();
             self.driver_waker.wake();
         }
     }

@@ -49,9 +49,7 @@
 
 mod block_in_place;
 mod context;
-mod crowd;
 mod external_wakers;
-mod gather;
 mod handoff;
 mod idle;
 mod lazy_monitor;
@@ -59,18 +57,16 @@ mod lease;
 mod lend;
 mod maintenance;
 mod monitor;
+mod notify;
 mod park;
 mod park_state;
+mod poll_estimate;
 mod queue;
-mod retreat;
 mod run;
 mod run_task;
-mod share;
 mod shutdown;
 mod stats;
 mod steal;
-mod step_back;
-mod trial;
 mod worker;
 mod worker_thread;
 
@@ -84,12 +80,10 @@ use crate::scheduler::inject::{Closed, InjectionQueue};
 use crate::scheduler::timer::TimerHome;
 use crate::scheduler::{RuntimeInfo, SchedulerHandle};
 use crate::stall::{OsThreadId, StallState};
-use crowd::Crowd;
 use idle::Idle;
 use lazy_monitor::LazyMonitor;
 use lease::Lease;
 use park_state::SharedDriver;
-use retreat::Retreats;
 use std::future::Future;
 use std::io;
 use std::panic::Location;
@@ -112,8 +106,6 @@ pub(crate) struct MultiThread {
     workers: Box<[Worker]>,
     inject: CachePadded<InjectionQueue>,
     idle: CachePadded<Idle>,
-    crowd: Crowd,
-    retreats: Retreats,
     driver: SharedDriver,
     /// The [`TaskList`] of tasks that have never waited.
     unlisted: TaskList,
@@ -231,14 +223,12 @@ impl MultiThread {
             let this = weak.as_ptr();
             let worker = |index| {
                 let rng = FastRng::from_seed(seeds.next_u64());
-                Worker::new(this, (index, workers), rng, &config)
+                Worker::new(this, index, rng, &config)
             };
             MultiThread {
                 workers: (0..workers).map(worker).collect(),
                 inject: CachePadded::new(InjectionQueue::new()),
                 idle: CachePadded::new(Idle::new(workers)),
-                crowd: Crowd::new(),
-                retreats: Retreats::new(),
                 driver,
                 unlisted: TaskList::new(this, ListId::Unlisted),
                 shared_list: TaskList::new(this, ListId::Shared),
@@ -307,20 +297,6 @@ impl MultiThread {
         }
     }
 
-    /// Unparks a parked worker unless another worker is searching already.
-    fn notify_parked(&self) {
-        if let Some(index) = self.idle.worker_to_notify() {
-            self.workers[index].park_state.unpark(&self.driver);
-        }
-    }
-
-    /// Ends a worker's search; the last searcher notifies another worker if work is left.
-    fn end_search(&self) {
-        if self.idle.end_search() && self.has_work() {
-            self.notify_parked();
-        }
-    }
-
     /// Unparks every worker whose tasks ended on other workers, so that it frees their memory.
     #[cold]
     fn wake_for_ended(&self) {
@@ -329,28 +305,9 @@ impl MultiThread {
         }
     }
 
-    /// Returns whether to notify a worker for anything but the queue of worker `index`.
-    fn has_work_besides(&self, index: usize) -> bool {
-        let mut others = self.workers.iter().enumerate().filter(|&(other, _)| other != index);
-        !self.inject.is_empty()
-            || others.any(|(_, worker)| self.should_call_for(worker, worker.queue.len()))
-    }
-
-    /// Returns whether to notify a worker for any queue.
-    fn has_work(&self) -> bool {
-        let mut workers = self.workers.iter();
-        !self.inject.is_empty()
-            || workers.any(|worker| self.should_call_for(worker, worker.queue.len()))
-    }
-
-    /// Returns whether some queue is worth a notification even if no CPU is free.
-    fn has_work_for_all(&self) -> bool {
-        !self.inject.is_empty() || self.workers.iter().any(Worker::is_worth_a_cpu)
-    }
-
     /// Returns whether a worker that searches would find a task.
     fn has_visible_work(&self) -> bool {
-        !self.inject.is_empty() || self.workers.iter().any(Worker::is_worth_taking)
+        !self.inject.is_empty() || self.workers.iter().any(|worker| !worker.queue.is_empty())
     }
 
     fn new_lease(&self) -> Arc<Lease> {

@@ -11,7 +11,6 @@ use crate::config::{self, UnhandledPanic};
 use crate::driver::Driver;
 use crate::scheduler::block_on::{Root, parker_and_waker};
 use crate::scheduler::context::allow_defer;
-use crate::scheduler::luck::{LOOK_EVERY, SEARCH_MAX, WAKE_UP};
 use crate::stall;
 use crate::timers::{PreciseThread, WorkerTimers};
 use std::cell::{Cell, RefCell, RefMut};
@@ -29,6 +28,10 @@ use wakeful_task::{FinishingTask, Outcome, Polled, Runnable, RunningTask, TaskRe
 /// After how many looks at the driver a busy thread updates its busy time. If all tasks yield,
 /// there is a look every few polls, and reading the clock costs as much as one of those.
 const LOOKS_PER_BUSY_UPDATE: u32 = 64;
+
+/// The time between two looks at the driver during a spin. Bounds how much later than the event its
+/// task runs; each look is a system call.
+const SPIN_LOOK_INTERVAL: Duration = Duration::from_micros(1);
 
 /// The context of a thread that drives the scheduler.
 struct DriveContext {
@@ -304,13 +307,11 @@ impl DriveContext {
                 // Timers that have become due meanwhile are served without parking.
                 BatchEnd::QueuesEmpty if !self.has_work() && !self.serve_timers() => {
                     let now = self.scheduler.metrics.add_busy(busy_since);
-                    // Spinning instead of parking pays only for a thread with little to do.
-                    if now.duration_since(busy_since) > WAKE_UP || !self.search(now) {
+                    if !self.spin(now) {
                         self.park();
                     }
                     busy_since = Instant::now();
                     self.with_core(|core| {
-                        core.luck.note_sleep(busy_since);
                         time.note_wait_end(&mut core.timers, busy_since);
                     });
                 }
@@ -434,35 +435,30 @@ impl DriveContext {
         ended.complete();
     }
 
-    /// Spins for some microseconds, if that has paid off recently. Returns true if it found work.
-    /// It does not wait for timers: it is known when they are due.
-    fn search(&self, started: Instant) -> bool {
+    /// Spins instead of parking, if that has paid off recently. Returns true if it found work. It
+    /// does not wait for timers: it is known when they are due.
+    fn spin(&self, started: Instant) -> bool {
         // A paused clock moves on its own as soon as the thread is idle.
         let clock_moves =
             self.with_core(|core| self.scheduler.info.time.next_skip(&core.timers).is_some());
-        if clock_moves || SEARCH_MAX.is_zero() {
+        if clock_moves {
             return false;
         }
+        let Some(time_max) = self.with_core(|core| core.spin_budget.next_spin()) else {
+            return false;
+        };
         let (mut took, mut next_look) = (Duration::ZERO, Duration::ZERO);
-        let (mut found, mut looks) = (false, 0);
-        while !found && took < SEARCH_MAX {
+        let mut found = false;
+        while !found && took < time_max {
             if took >= next_look {
-                let polls = self.scheduler.metrics.polls.get();
-                let may_look = |core: &mut Core| {
-                    core.luck.may_look(looks, polls + core.root_polls, started + took)
-                };
-                if !self.with_core(may_look) {
-                    return false;
-                }
-                looks += 1;
-                next_look = took + LOOK_EVERY;
+                next_look = took + SPIN_LOOK_INTERVAL;
                 self.with_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
             }
             hint::spin_loop();
             found = self.has_work() || !self.scheduler.inject.is_empty();
             took = started.elapsed();
         }
-        self.with_core(|core| core.luck.note(looks, found, took));
+        self.with_core(|core| core.spin_budget.record(found, took));
         found
     }
 
@@ -479,6 +475,7 @@ impl DriveContext {
         } else {
             scheduler.metrics.parks.add(1);
             self.wait_for_event();
+            scheduler.woken.measure(Instant::now());
             scheduler.metrics.unparks.add(1);
         }
         scheduler.parked.store(false, Relaxed);

@@ -62,7 +62,7 @@ fn release_worker() -> Released {
     }
     with_worker_thread(|thread| {
         let Some(thread) = thread else { return Released::Driving(None) };
-        if thread.is_gathering() || thread.lease.is_in_section() {
+        if thread.is_in_batch.get() || thread.lease.is_in_section() {
             // No release from inside the driver. (Waking a task whose own runtime is shutting down
             // drops its future on the spot, and that drop may call this.) The driver does not pass
             // on with the worker, so the successor would park beside it. No release from inside a
@@ -76,10 +76,9 @@ fn release_worker() -> Released {
             core.queue.push(&thread.worker().queue, runnable);
         }
         // Other workers can steal the tasks until a thread has acquired the worker.
-        core.queue.share_batch(&thread.worker().queue);
-        thread.worker().load.open();
         drop(core);
         if !thread.worker().queue.is_empty() {
+            thread.scheduler.idle.set_queued(thread.index);
             thread.scheduler.notify_parked();
         }
         let ticket = Arc::new(WorkerTicket {

@@ -86,8 +86,8 @@ impl MultiThread {
             // slot's lock keeps other threads out. No user code runs in here.
             let core = unsafe { &mut *core };
             let is_published = publish && core.publish_all(&worker.queue);
-            if publish {
-                worker.load.open();
+            if is_published {
+                self.idle.set_queued(index);
             }
             // While a worker counts as searching no other is notified, so it must not be stuck.
             let has_work = !core.is_idle() || core.searching;

@@ -1,37 +1,44 @@
-//! Which workers are parked, which are searching, and which one to unpark for new work.
+//! Which workers are parked, searching or have tasks queued, and which one to unpark for new work.
 //!
-//! Unparking a thread costs more than most tasks take, so no more workers are unparked than will
+//! Unparking a thread costs more than many tasks take, so no more workers are unparked than will
 //! find work:
 //!
-//! - An unparked worker **searches** until it finds work or gives up. While one worker searches, no
-//!   other is unparked: the searching worker will find what there is.
+//! - An unparked worker **searches** until it finds work or gives up. While enough workers search
+//!   (see [`notify`](super::notify)), no other is unparked: they will find what there is.
 //! - A worker that found work stops searching. If it was the last one to search and there is more
 //!   work, it unparks another.
-//! - A worker that parks first registers as parked, and then checks all queues once more. A thread
-//!   that queues work first pushes, and then looks for parked workers. So either that thread sees
-//!   the parked worker, or the worker sees the work. A worker that sees work searches again: there
-//!   may be more, queued while the worker still counted as searching.
+//! - A worker that parks first registers as parked, and then checks for work once more. A thread
+//!   that queues work first pushes, and then looks for parked and searching workers. So either that
+//!   thread sees the worker, or the worker sees the work.
 //!
-//! The third rule needs a full fence between the push and the look at the parked workers. A push to
-//! the injection queue has it. A worker's push to its own queue has none. In the rare case that
-//! this misses a parked worker, the worker itself runs the task, and it looks for parked workers
-//! again after each poll. For the same reason a worker's own queue need not count as work for
-//! others (see [`share`](super::share)).
+//! A check for work reads a bitmap, not every queue: a worker that queues a task sets its bit,
+//! unless it is set. A worker that finds a queue empty clears the bit, and looks at that queue
+//! again. So while all workers are busy no thread writes to the bitmap, and a search costs the same
+//! with any number of workers.
+//!
+//! The third rule needs a full fence between the push and the look at the workers. A push to the
+//! injection queue has it, and so has setting a bit. A push to a queue whose bit is set has none: a
+//! worker that is parking at that moment may be missed, but it finds the bit, and searches. If it
+//! finds the queue empty and clears the bit, all in the time that the push takes to get from the
+//! pushing CPU's store buffer to the cache, the task waits until its owner has polled the current
+//! task; if that poll blocks, the monitor publishes the queue.
 
-use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed as StdRelaxed};
+use wakeful_base::CachePadded;
+use wakeful_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom};
 
-/// Counts of searching and parked workers.
+/// Counts of searching and parked workers, and hints on queues.
 pub(super) struct Idle {
     /// The number of searching workers in the lower half, of parked workers in the upper half.
-    counts: AtomicUsize,
-    parked: Mutex<Vec<usize>>,
+    counts: CachePadded<AtomicUsize>,
+    /// A bit for each worker whose queue may have tasks.
+    queued: Box<[CachePadded<AtomicU64>]>,
+    parked: CachePadded<Mutex<Vec<usize>>>,
+    /// A worker spins. Std's type even under loom, whose models do not spin.
+    spinning: CachePadded<AtomicBool>,
     workers: usize,
 }
-
-/// How many workers may search at a time, at least. If only one could, a second worker would park
-/// at once, and would often have to be unparked again when the first finds work for both.
-const SEARCHERS_MIN: usize = 2;
 
 const HALF_BITS: u32 = usize::BITS / 2;
 const SEARCHING: usize = 1;
@@ -45,26 +52,70 @@ fn parked_in(counts: usize) -> usize {
     counts >> HALF_BITS
 }
 
+fn bit_of(worker: usize) -> u64 {
+    1 << (worker % u64::BITS as usize)
+}
+
 impl Idle {
     pub(super) fn new(workers: usize) -> Idle {
+        let words = workers.div_ceil(u64::BITS as usize);
         Idle {
-            counts: AtomicUsize::new(0),
-            parked: Mutex::new(Vec::with_capacity(workers)),
+            counts: CachePadded::new(AtomicUsize::new(0)),
+            queued: (0..words).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
+            parked: CachePadded::new(Mutex::new(Vec::with_capacity(workers))),
+            spinning: CachePadded::new(AtomicBool::new(false)),
             workers,
         }
     }
 
-    /// Returns whether a worker is parked and none is searching. For a worker's own push: without a
-    /// fence.
-    #[inline]
-    pub(super) fn should_notify(&self) -> bool {
-        should_notify(self.counts.load(Relaxed))
+    fn word_of(&self, worker: usize) -> &AtomicU64 {
+        &self.queued[worker / u64::BITS as usize]
     }
 
-    /// Returns whether any worker is parked or searching.
+    /// Notes that `worker` has tasks in its queue.
     #[inline]
-    pub(super) fn has_idle(&self) -> bool {
-        self.counts.load(Relaxed) != 0
+    pub(super) fn set_queued(&self, worker: usize) {
+        let word = self.word_of(worker);
+        if word.load(Relaxed) & bit_of(worker) == 0 {
+            word.fetch_or(bit_of(worker), SeqCst);
+        }
+    }
+
+    /// Notes that the queue of `worker` was empty. Another worker has to look at the queue once more
+    /// after this, and to set the bit again if it is not empty.
+    pub(super) fn clear_queued(&self, worker: usize) {
+        let word = self.word_of(worker);
+        if word.load(Relaxed) & bit_of(worker) != 0 {
+            word.fetch_and(!bit_of(worker), SeqCst);
+            seq_cst_for_loom();
+        }
+    }
+
+    /// Returns whether any worker may have tasks queued.
+    pub(super) fn is_any_queued(&self) -> bool {
+        self.queued.iter().any(|word| word.load(SeqCst) != 0)
+    }
+
+    /// Returns a worker other than `own` that may have tasks queued, if there is one among the
+    /// `count` workers from `start` on.
+    pub(super) fn next_queued(&self, start: usize, count: usize, own: usize) -> Option<usize> {
+        let mut candidates = (start..start + count).map(|i| i % self.workers);
+        candidates.find(|&worker| {
+            worker != own && self.word_of(worker).load(Acquire) & bit_of(worker) != 0
+        })
+    }
+
+    /// Returns whether to unpark a worker, if `searchers` may search at a time. For a worker's own
+    /// push: without a fence.
+    #[inline]
+    pub(super) fn should_notify(&self, searchers: usize) -> bool {
+        should_notify(self.counts.load(Relaxed), searchers)
+    }
+
+    /// Returns whether a worker is parked. For a worker's own push: without a fence.
+    #[inline]
+    pub(super) fn has_parked(&self) -> bool {
+        parked_in(self.counts.load(Relaxed)) > 0
     }
 
     /// Returns how many workers are not parked.
@@ -78,16 +129,16 @@ impl Idle {
         parked_in(counts) == self.workers && searching(counts) == 0
     }
 
-    /// Returns the worker to unpark for new work, if there is one. It counts as searching from now
-    /// on.
-    pub(super) fn worker_to_notify(&self) -> Option<usize> {
+    /// Returns the worker to unpark for new work, if there is one and fewer than `searchers` search.
+    /// It counts as searching from now on.
+    pub(super) fn worker_to_notify(&self, searchers: usize) -> Option<usize> {
         seq_cst_for_loom();
-        if !should_notify(self.counts.load(SeqCst)) {
+        if !should_notify(self.counts.load(SeqCst), searchers) {
             return None;
         }
         let mut parked = self.parked.lock();
         // Checked again: a worker may have started to search before this thread had the lock.
-        if searching(self.counts.load(SeqCst)) > 0 {
+        if searching(self.counts.load(SeqCst)) >= searchers {
             return None;
         }
         let worker = parked.pop()?;
@@ -95,15 +146,14 @@ impl Idle {
         Some(worker)
     }
 
-    /// Starts a search, unless enough workers are searching. At most half of the workers search at
-    /// a time, because more would only compete with each other, but always up to [`SEARCHERS_MIN`].
+    /// Starts a search, unless half of the workers search: more would only compete with each other.
     pub(super) fn begin_search(&self) -> bool {
-        let counts = self.counts.load(Relaxed);
-        if searching(counts) >= self.workers.div_ceil(2).max(SEARCHERS_MIN) {
-            return false;
+        let before = self.counts.fetch_add(SEARCHING, SeqCst);
+        let may_search = 2 * searching(before) < self.workers;
+        if !may_search {
+            self.counts.fetch_sub(SEARCHING, SeqCst);
         }
-        self.counts.fetch_add(SEARCHING, SeqCst);
-        true
+        may_search
     }
 
     /// Ends a search. Returns true if no other worker searches, so that the caller has to look for
@@ -115,7 +165,16 @@ impl Idle {
         searching(before) == 1
     }
 
-    /// Registers `worker` as parked. It has to check all queues once more before it parks.
+    /// Lets the caller spin, unless another worker does.
+    pub(super) fn begin_spin(&self) -> bool {
+        !self.spinning.swap(true, StdRelaxed)
+    }
+
+    pub(super) fn end_spin(&self) {
+        self.spinning.store(false, StdRelaxed);
+    }
+
+    /// Registers `worker` as parked. It has to check for work once more before it parks.
     pub(super) fn begin_park(&self, worker: usize, was_searching: bool) {
         let mut parked = self.parked.lock();
         parked.push(worker);
@@ -141,8 +200,8 @@ impl Idle {
     }
 }
 
-fn should_notify(counts: usize) -> bool {
-    parked_in(counts) > 0 && searching(counts) == 0
+fn should_notify(counts: usize, searchers: usize) -> bool {
+    searching(counts) < searchers && parked_in(counts) > 0
 }
 
 #[cfg(all(test, wakeful_loom))]

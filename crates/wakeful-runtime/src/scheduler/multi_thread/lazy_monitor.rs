@@ -70,7 +70,7 @@ impl WorkerThread {
         self.is_watching.set(true);
         // No user code may run before the watch ends: no monitor would see the thread stuck in it.
         if !scheduler.has_visible_work() {
-            self.park_if_idle(None, false);
+            self.park_if_idle();
         }
         self.leave_watch();
     }
@@ -78,14 +78,14 @@ impl WorkerThread {
     /// Parks a watcher until there is something to do. The watch may end meanwhile; the metrics
     /// count that as one park.
     pub(super) fn wait_on_watch(&self, until: &Until<'_>) -> ParkOutcome {
-        let outcome = self.wait(None, &until.at_most(self.scheduler.stalls.config.after));
+        let outcome = self.wait(&until.at_most(self.scheduler.stalls.config.after));
         self.leave_watch();
         let is_idle = |core: CoreSection<'_>| core.is_idle() && core.external_wakers.is_empty();
         if !outcome.was_notified
             && self.worker().queue.is_empty()
             && self.enter().is_some_and(is_idle)
         {
-            self.wait(None, until)
+            self.wait(until)
         } else {
             outcome
         }

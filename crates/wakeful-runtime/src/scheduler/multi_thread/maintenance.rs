@@ -31,30 +31,28 @@ impl WorkerThread {
             core.next_look = now + DRIVER_LOOK_INTERVAL;
         }
         drop(core);
-        let polls = self.measure_polls(now);
+        self.measure_polls(now);
         if looks && !skip_look {
-            self.gather(|| self.scheduler.driver.look(&mut |waker| self.wake(waker)));
+            self.wake_batch(|| self.scheduler.driver.look(&mut |waker| self.wake(waker)));
             self.serve_timers();
         }
         self.call_external_wakers();
         self.wake_deferred();
-        self.share_backlog(now);
         self.clear_ended();
-        if let Some(polls) = polls {
-            self.heed_retreats(polls, now);
-        }
     }
 
     /// Queues the tasks that yielded, and calls the deferred wakers.
     pub(super) fn wake_deferred(&self) {
         let Some(mut core) = self.enter() else { return };
         let WorkerCore { yielded, queue, .. } = &mut *core;
-        if yielded.len() > 1 && !self.scheduler.retreats.is_anybody_away() {
-            self.worker().load.favour();
-        }
         self.worker().metrics.local_schedules.add(yielded.len() as u64);
+        let has_yielded = !yielded.is_empty();
         queue.push_all(&self.worker().queue, yielded);
         drop(core);
+        if has_yielded {
+            self.scheduler.idle.set_queued(self.index);
+            self.notify_beside_own();
+        }
         self.call_each(|core| &mut core.deferred);
     }
 
@@ -67,7 +65,7 @@ impl WorkerThread {
                 f(&mut core.timers);
             }
         };
-        let fired = self.gather(|| {
+        let fired = self.wake_batch(|| {
             let own = self.scheduler.info.time.serve(&self.worker().left_timers, with_own, call);
             self.scheduler.serve_lent_timers(call).and(own)
         });
@@ -80,6 +78,38 @@ impl WorkerThread {
             self.scheduler.serve_vacant_timers(call);
         }
         fired.count > 0
+    }
+
+    /// Calls `f`, which looks at the driver or fires timers, and then decides whether to notify
+    /// other workers for the tasks that `f` has woken.
+    pub(super) fn wake_batch<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.is_in_batch.set(true);
+        let result = f();
+        self.is_in_batch.set(false);
+        self.notify_beside_own();
+        result
+    }
+
+    /// Takes the time of the polls since the last time.
+    pub(super) fn measure_polls(&self, now: Instant) {
+        if let Some(mut core) = self.enter() {
+            core.poll_stats.measure(self.worker().metrics.polls.get(), now);
+        }
+    }
+
+    /// The worker has slept, or got its lease, up to `now`.
+    pub(super) fn begin_busy(&self, core: &mut WorkerCore, now: Instant) {
+        let worker = self.worker();
+        worker.wake_stamp.record(worker.progress(), now);
+        self.scheduler.info.time.note_wait_end(&mut core.timers, now);
+        core.poll_stats.restart(worker.metrics.polls.get(), now);
+    }
+
+    /// The worker was not busy up to `now`: that is no time of its polls.
+    pub(super) fn end_pause(&self, now: Instant) {
+        if let Some(mut core) = self.enter() {
+            core.poll_stats.restart(self.worker().metrics.polls.get(), now);
+        }
     }
 
     /// Takes tasks that ended on other threads out of this worker's list, and frees them.

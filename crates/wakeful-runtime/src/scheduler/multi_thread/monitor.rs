@@ -306,10 +306,6 @@ impl Monitor {
                     since.filter(|&since| now.saturating_duration_since(since) >= self.interval);
                 let since = since.unwrap_or(now);
                 let next = lease.map(|lease| SeenPoll::new(index, lease, progress, worker, since));
-                let mean = before.as_ref().zip(next.as_ref());
-                if let Some(mean) = mean.and_then(|(before, next)| before.mean_poll_until(next)) {
-                    worker.load.seen(u64::try_from(mean.as_nanos()).unwrap_or(u64::MAX));
-                }
                 self.detached.extend(before.filter(SeenPoll::continues_detached));
                 next
             }
@@ -337,7 +333,7 @@ impl Monitor {
         let mut needs_help = if hands_off {
             scheduler.needs_help(all_stalled)
         } else {
-            scheduler.has_visible_work() && !scheduler.idle.has_idle()
+            scheduler.has_visible_work() && !scheduler.idle.has_parked()
         };
         let (is_stopping, mut has_called_standby) = (scheduler.is_stopping(), false);
         for seen in self.workers.iter_mut().flatten() {
@@ -456,7 +452,7 @@ impl MultiThread {
         let mut needs_help = false;
         if self.has_visible_work() {
             self.notify_parked();
-            needs_help = !self.idle.has_idle();
+            needs_help = !self.idle.has_parked();
         }
         if self.needs_driver() {
             needs_help |= !self.wake_parked_worker() && all_stalled;

@@ -2,8 +2,9 @@
 
 use crate::driver::{Driver, WakeDriver};
 use crate::timers::Until;
+use crate::wake_cost::WakeStamp;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Mutex, TryMutex};
 use wakeful_base::{CallWaker, Unparker};
@@ -31,6 +32,8 @@ impl SharedDriver {
 /// thread that unparks it.
 pub(super) struct ParkState {
     state: AtomicUsize,
+    /// When the worker was last notified, for the cost of a wake-up.
+    notified: WakeStamp,
     /// Unparks the thread that runs this worker now.
     unparker: Mutex<Option<Unparker>>,
 }
@@ -49,7 +52,11 @@ const NOTIFIED: usize = 3;
 
 impl ParkState {
     pub(super) fn new() -> ParkState {
-        ParkState { state: AtomicUsize::new(AWAKE), unparker: Mutex::new(None) }
+        ParkState {
+            state: AtomicUsize::new(AWAKE),
+            notified: WakeStamp::new(),
+            unparker: Mutex::new(None),
+        }
     }
 
     /// Sets the unparker of the thread that runs this worker from now on.
@@ -98,6 +105,17 @@ impl ParkState {
     /// Marks the worker as parked. Returns false if it was notified before.
     fn enter(&self, place: usize) -> bool {
         self.state.compare_exchange(AWAKE, place, AcqRel, Acquire).is_ok()
+    }
+
+    /// As [`unpark`](Self::unpark), and measures how long it takes.
+    pub(super) fn unpark_for_work(&self, driver: &SharedDriver) {
+        self.notified.set();
+        self.unpark(driver);
+    }
+
+    /// Measures what the wake-up took, if the worker was unparked for work.
+    pub(super) fn measure_wake_up(&self, now: Instant) {
+        self.notified.measure(now);
     }
 
     /// Unparks the worker, or makes its next park return at once.

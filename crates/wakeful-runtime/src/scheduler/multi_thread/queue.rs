@@ -17,8 +17,6 @@
 //!   discarded. If it succeeds, the copies are valid: the owner writes to a slot again only once
 //!   `head` has passed it. The owner's acquiring load of `head` and the releasing exchange order
 //!   that write after the copy.
-//! - The owner takes several entries at a time, so that it pays for one compare-and-swap per batch
-//!   of tasks. Other workers cannot reach the entries of a batch until they run or are returned.
 //! - A full ring is replaced by one of twice the size. Thieves may still read the old one, so it is
 //!   kept as long as the queue. Together the old rings are no larger than the current one.
 
@@ -36,24 +34,18 @@ const CAPACITY_MIN: usize = if cfg!(wakeful_loom) { 2 } else { 256 };
 /// compare-and-swap, which may fail.
 pub(crate) const STEAL_MAX: usize = if cfg!(wakeful_loom) { 2 } else { 128 };
 
-/// How many entries the owner takes for one compare-and-swap, at most. It bounds how many entries
-/// other workers cannot reach.
-const OWNER_BATCH_MAX: usize = if cfg!(wakeful_loom) { 2 } else { 8 };
-
 /// The side of a queue that all workers share.
-pub(crate) struct RunQueue {
-    head: CachePadded<AtomicU64>,
-    tail: CachePadded<AtomicU64>,
+pub(crate) struct RunQueue(CachePadded<Ends>);
+
+/// What a thief needs, in one cache line.
+struct Ends {
+    head: AtomicU64,
+    tail: AtomicU64,
     ring: AtomicPtr<Ring>,
 }
 
-/// The owner's side of a queue: the entries that it took and has not run yet, and its copies of
-/// shared fields.
+/// The owner's side of a queue: its copies of shared fields.
 pub(crate) struct QueueOwner {
-    /// Entries that thieves cannot reach, in reverse order: the last one runs first.
-    batch: [Option<TaskRef>; OWNER_BATCH_MAX],
-    batch_len: usize,
-    batch_max: usize,
     /// The value of `head` when it was last read. The current one may be larger.
     head_seen: u64,
     ring: NonNull<Ring>,
@@ -61,8 +53,7 @@ pub(crate) struct QueueOwner {
     old_rings: Vec<NonNull<Ring>>,
 }
 
-// SAFETY: the batch holds queue entries, whose owned form `Runnable` is `Send`. The rings consist
-// of atomics.
+// SAFETY: the rings hold queue entries, whose owned form `Runnable` is `Send`, in atomics.
 unsafe impl Send for QueueOwner {}
 
 struct Ring {
@@ -88,27 +79,20 @@ impl Ring {
 /// be used after the owner's side is dropped, which frees the rings.
 pub(crate) fn run_queue() -> (RunQueue, QueueOwner) {
     let ring = Ring::new(CAPACITY_MIN);
-    let queue = RunQueue {
-        head: CachePadded::new(AtomicU64::new(0)),
-        tail: CachePadded::new(AtomicU64::new(0)),
+    let queue = RunQueue(CachePadded::new(Ends {
+        head: AtomicU64::new(0),
+        tail: AtomicU64::new(0),
         ring: AtomicPtr::new(ring.as_ptr()),
-    };
-    let owner = QueueOwner {
-        batch: [None; OWNER_BATCH_MAX],
-        batch_len: 0,
-        batch_max: OWNER_BATCH_MAX,
-        head_seen: 0,
-        ring,
-        old_rings: Vec::new(),
-    };
+    }));
+    let owner = QueueOwner { head_seen: 0, ring, old_rings: Vec::new() };
     (queue, owner)
 }
 
 impl RunQueue {
     /// Returns how many entries thieves can reach. The value may be out of date at once.
     pub(crate) fn len(&self) -> usize {
-        let head = self.head.load(Acquire);
-        self.tail.load(Acquire).saturating_sub(head) as usize
+        let head = self.0.head.load(Acquire);
+        self.0.tail.load(Acquire).saturating_sub(head) as usize
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -124,29 +108,29 @@ impl RunQueue {
         owner: &mut QueueOwner,
     ) -> Option<(Runnable, usize)> {
         loop {
-            let head = self.head.load(Acquire);
-            let len = self.tail.load(Acquire).saturating_sub(head);
+            let head = self.0.head.load(Acquire);
+            let len = self.0.tail.load(Acquire).saturating_sub(head);
             let count = (len - len / 2).min(STEAL_MAX as u64);
             if count == 0 {
                 return None;
             }
             // After `tail`: the owner stores a larger ring before the first tail that needs it, so
             // a thread that sees such a tail also sees that ring.
-            let ring = self.ring.load(Acquire);
+            let ring = self.0.ring.load(Acquire);
             // SAFETY: the owner's side keeps all rings of a queue until it is dropped, and the
             // queue is not used after that.
             let ring = unsafe { &*ring };
             owner.make_room(own, count as usize);
-            let (to, at) = (owner.ring(), own.tail.load(Relaxed));
+            let (to, at) = (owner.ring(), own.0.tail.load(Relaxed));
             for i in 0..count {
                 // These slots are beyond this queue's tail, where no other thread reads.
                 to.slot(at + i).store(ring.slot(head + i).load(Relaxed), Relaxed);
             }
-            if self.head.compare_exchange(head, head + count, AcqRel, Relaxed).is_err() {
+            if self.0.head.compare_exchange(head, head + count, AcqRel, Relaxed).is_err() {
                 continue;
             }
             let first = to.slot(at + count - 1).load(Relaxed);
-            own.tail.store(at + count - 1, Release);
+            own.0.tail.store(at + count - 1, Release);
             // SAFETY: the exchange gave these entries to this thread. The last one lies beyond the
             // tail that was stored, so only the caller gets it.
             return Some((unsafe { runnable(first) }, count as usize));
@@ -160,90 +144,52 @@ impl QueueOwner {
         unsafe { self.ring.as_ref() }
     }
 
-    /// Makes the owner take single entries from now on, so that thieves can reach all others.
-    pub(crate) fn hold_nothing_back(&mut self) {
-        self.batch_max = 1;
-    }
-
     /// Puts an entry at the end.
     #[inline]
     pub(crate) fn push(&mut self, queue: &RunQueue, runnable: Runnable) {
-        let tail = queue.tail.load(Relaxed);
+        let tail = queue.0.tail.load(Relaxed);
         if tail - self.head_seen >= self.ring().slots.len() as u64 {
             self.make_room(queue, 1);
         }
         self.ring().slot(tail).store(runnable.into_raw().as_ptr(), Relaxed);
-        queue.tail.store(tail + 1, Release);
+        queue.0.tail.store(tail + 1, Release);
     }
 
     /// Puts all of `runnables` at the end.
     pub(crate) fn push_all(&mut self, queue: &RunQueue, runnables: &mut Vec<Runnable>) {
         self.make_room(queue, runnables.len());
-        let mut tail = queue.tail.load(Relaxed);
+        let mut tail = queue.0.tail.load(Relaxed);
         for runnable in runnables.drain(..) {
             self.ring().slot(tail).store(runnable.into_raw().as_ptr(), Relaxed);
             tail += 1;
         }
-        queue.tail.store(tail, Release);
+        queue.0.tail.store(tail, Release);
     }
 
     /// Takes the entry at the front.
     #[inline]
     pub(crate) fn pop(&mut self, queue: &RunQueue) -> Option<Runnable> {
-        if self.batch_len == 0 {
-            self.take_batch(queue);
-        }
-        self.batch_len = self.batch_len.checked_sub(1)?;
-        let task = self.batch[self.batch_len].take().expect("a batch has `batch_len` entries");
-        // SAFETY: the pointer in the batch came from an entry. `take` removes it, so it is used
-        // once.
-        Some(unsafe { Runnable::from_raw(task) })
-    }
-
-    /// Returns how many entries only the owner can reach.
-    pub(crate) fn held_back(&self) -> usize {
-        self.batch_len
-    }
-
-    /// Returns the entries of the batch to the queue, where thieves can reach them.
-    pub(crate) fn share_batch(&mut self, queue: &RunQueue) {
-        while self.batch_len > 0 {
-            self.batch_len -= 1;
-            let task = self.batch[self.batch_len].take().expect("a batch has `batch_len` entries");
-            // SAFETY: as in `pop`.
-            self.push(queue, unsafe { Runnable::from_raw(task) });
-        }
-    }
-
-    /// Takes up to half of the queue into the batch, at most as much as fits.
-    #[inline(never)]
-    fn take_batch(&mut self, queue: &RunQueue) {
-        let tail = queue.tail.load(Relaxed);
+        let tail = queue.0.tail.load(Relaxed);
+        let mut head = queue.0.head.load(Acquire);
         loop {
-            let head = queue.head.load(Acquire);
             self.head_seen = head;
-            let len = tail - head;
-            let count = (len - len / 2).min(self.batch_max as u64);
-            if count == 0 {
-                return;
+            if head == tail {
+                return None;
             }
-            if queue.head.compare_exchange(head, head + count, AcqRel, Relaxed).is_err() {
-                continue;
+            match queue.0.head.compare_exchange_weak(head, head + 1, AcqRel, Acquire) {
+                Ok(_) => break,
+                Err(now) => head = now,
             }
-            // Only this thread writes to the slots, so they can be read after the exchange too.
-            for i in 0..count {
-                let task = self.ring().slot(head + i).load(Relaxed);
-                self.batch[(count - 1 - i) as usize] = TaskRef::new(task);
-            }
-            self.batch_len = count as usize;
-            return;
         }
+        // Only this thread writes to the slots, so the entry can be read after the exchange too.
+        // SAFETY: the exchange gave this entry to this thread.
+        Some(unsafe { runnable(self.ring().slot(head).load(Relaxed)) })
     }
 
     /// Makes room for `count` more entries.
     fn make_room(&mut self, queue: &RunQueue, count: usize) {
-        let tail = queue.tail.load(Relaxed);
-        self.head_seen = queue.head.load(Acquire);
+        let tail = queue.0.tail.load(Relaxed);
+        self.head_seen = queue.0.head.load(Acquire);
         let needed = (tail - self.head_seen) as usize + count;
         let old = self.ring();
         if needed <= old.slots.len() {
@@ -255,7 +201,7 @@ impl QueueOwner {
             unsafe { new.as_ref() }.slot(at).store(old.slot(at).load(Relaxed), Relaxed);
         }
         // Stored before any tail that is beyond the old ring.
-        queue.ring.store(new.as_ptr(), Release);
+        queue.0.ring.store(new.as_ptr(), Release);
         self.old_rings.push(replace(&mut self.ring, new));
     }
 }

@@ -21,9 +21,11 @@ impl WorkerThread {
                 Step::Maintain => self.run_maintenance(),
                 Step::Nothing => {
                     let now = self.worker().metrics.add_busy(busy_since);
-                    let _polls = self.measure_polls(now);
-                    self.end_haul(now);
-                    let found = self.steal_or_park(now);
+                    self.measure_polls(now);
+                    let found = self.search(now);
+                    if found.is_none() {
+                        self.park();
+                    }
                     let just_woke = self.enter().and_then(|core| core.just_woke);
                     busy_since = just_woke.unwrap_or_else(Instant::now);
                     if let Some(runnable) = found {
@@ -55,7 +57,7 @@ impl WorkerThread {
                 return Some(Step::run(&core, runnable));
             }
         }
-        let local = core.lifo.take().or_else(|| core.queue.pop(&self.worker().queue));
+        let local = core.lifo.take().or_else(|| self.pop_own(&mut core));
         Some(match local.or_else(|| self.take_injected(&mut core)) {
             Some(runnable) => Step::run(&core, runnable),
             None if core.has_deferred() => Step::Maintain,
@@ -63,14 +65,13 @@ impl WorkerThread {
         })
     }
 
-    /// Searches for a task, and parks if there is none.
-    fn steal_or_park(&self, now: Instant) -> Option<Runnable> {
-        let aside_for = self.steps_back();
-        let found = if aside_for.is_none() { self.search(now) } else { None };
-        if found.is_none() {
-            self.park(aside_for);
-        }
-        found
+    /// Takes the task at the front of the run queue.
+    #[inline]
+    fn pop_own(&self, core: &mut WorkerCore) -> Option<Runnable> {
+        let runnable = core.queue.pop(&self.worker().queue)?;
+        core.until_sample -= 1;
+        core.samples_next = core.until_sample == 0;
+        Some(runnable)
     }
 
     /// Runs a task that a search has found.

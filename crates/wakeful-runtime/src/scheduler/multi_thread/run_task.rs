@@ -9,6 +9,8 @@ use super::lease::UserCode;
 use super::worker::{ENDED_ELSEWHERE_MAX, ListId, TaskList, WorkerCore};
 use super::worker_thread::{CoreSection, WorkerThread};
 use crate::config;
+use std::mem::take;
+use std::time::Instant;
 use wakeful_base::budget::{self, Budget};
 use wakeful_task::{FinishingTask, Polled, Runnable, RunningTask, TaskRef};
 
@@ -18,7 +20,11 @@ impl WorkerThread {
         let _budget = budget::replace(Budget::INITIAL);
         let mut streak = 0;
         loop {
-            self.poll(runnable);
+            if self.enter().is_some_and(|mut core| take(&mut core.samples_next)) {
+                self.poll_sampled(runnable);
+            } else {
+                self.poll(runnable);
+            }
             let Some(mut core) = self.enter() else { return };
             let lifo_streak_max = core.poll_stats.lifo_streak_max();
             let woken = if streak < lifo_streak_max { core.lifo.take() } else { None };
@@ -30,13 +36,9 @@ impl WorkerThread {
                     runnable = woken;
                 }
                 woken => {
-                    self.end_streak(&mut core, streak, woken);
-                    break;
+                    return self.end_streak(&mut core, streak, woken);
                 }
             }
-        }
-        if self.scheduler.idle.has_idle() {
-            self.share_work();
         }
     }
 
@@ -44,14 +46,30 @@ impl WorkerThread {
     /// queue.
     #[inline]
     fn end_streak(&self, core: &mut WorkerCore, streak: u32, woken: Option<Runnable>) {
-        let (worker, metrics) = (self.worker(), &self.worker().metrics);
+        let metrics = &self.worker().metrics;
         if let Some(woken) = woken {
-            core.queue.push(&worker.queue, woken);
+            self.push_own(core, woken);
         }
         core.lifo_enabled = self.uses_lifo_slot(core);
         core.count_streak(streak);
         metrics.note_budget();
-        metrics.progress.add(u64::from(budget::paid()));
+    }
+
+    /// Polls one task from a run queue, and adds the time to the estimate.
+    #[cold]
+    fn poll_sampled(&self, runnable: Runnable) {
+        let begun = Instant::now();
+        self.poll(runnable);
+        let took = begun.elapsed();
+        let Some(mut core) = self.enter() else { return };
+        let estimate = &self.worker().poll_estimate;
+        estimate.add(took);
+        core.until_sample = estimate.sample_interval();
+        if let Some(victim) = core.stolen_from.take() {
+            self.scheduler.workers[victim].poll_estimate.add(took);
+        }
+        drop(core);
+        self.notify_beside_own();
     }
 
     /// Polls one task and settles or ends it. Runs user code.
@@ -108,7 +126,7 @@ impl WorkerThread {
             core.yielded.push(running.requeue());
         } else if let Some(again) = running.idle() {
             self.worker().metrics.local_schedules.add(1);
-            core.queue.push(&self.worker().queue, again);
+            self.push_own(&mut core, again);
         }
     }
 
@@ -176,8 +194,7 @@ impl WorkerThread {
     /// goes to the LIFO slot even if the slot is disabled for this streak. In the queue another
     /// worker could steal it, and two tasks that wake each other would move back and forth.
     fn would_run_next(&self, core: &WorkerCore) -> bool {
-        let has_queued = core.queue.held_back() > 0 || !self.worker().queue.is_empty();
-        self.uses_lifo_slot(core) && core.lifo.is_none() && !has_queued
+        self.uses_lifo_slot(core) && core.lifo.is_none() && self.worker().queue.is_empty()
     }
 
     #[inline]
@@ -200,20 +217,23 @@ impl WorkerThread {
         config::call_for(&self.scheduler.config.hooks.terminate, unsafe { ended.task().as_ref() });
     }
 
+    /// Puts a task at the end of the worker's own queue, where other workers can steal it.
+    #[inline]
+    pub(super) fn push_own(&self, core: &mut WorkerCore, runnable: Runnable) {
+        core.queue.push(&self.worker().queue, runnable);
+        self.scheduler.idle.set_queued(self.index);
+    }
+
     /// Queues a woken or new task: in the LIFO slot if that is enabled, else in the run queue.
     #[inline]
     pub(super) fn push_woken(&self, mut core: CoreSection<'_>, runnable: Runnable) {
         self.worker().metrics.local_schedules.add(1);
         let is_next = core.lifo_enabled || self.would_run_next(&core);
         let behind = if is_next { core.lifo.replace(runnable) } else { Some(runnable) };
-        if let Some(count) = self.batch_woken.get() {
-            self.batch_woken.set(Some(count + 1));
-        }
         let Some(behind) = behind else { return };
-        core.queue.push(&self.worker().queue, behind);
+        self.push_own(&mut core, behind);
+        let notify = if self.is_in_batch.get() { 0 } else { self.searchers_to_notify() };
         drop(core);
-        if self.batch_woken.get().is_none() && self.should_call_for(self.worker().queue.len()) {
-            self.scheduler.notify_parked();
-        }
+        self.scheduler.notify_searchers(notify);
     }
 }

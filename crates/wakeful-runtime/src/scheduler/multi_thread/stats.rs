@@ -9,9 +9,24 @@
 //!
 //! See bench/NOTES.md: LIFO streaks.
 
-use super::trial::{LONG_POLL_NS, Polls};
 use std::mem::take;
 use std::time::{Duration, Instant};
+
+/// Next to a poll of this length its move costs nothing.
+pub(super) const LONG_POLL_NS: u64 = 20_000;
+
+/// Polls, and how long they took in all.
+#[derive(Default, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Polls {
+    pub(super) count: u64,
+    pub(super) ns: u64,
+}
+
+impl Polls {
+    pub(super) fn mean_ns(self) -> u64 {
+        self.ns / self.count.max(1)
+    }
+}
 
 /// How long a task in the injection queue may wait for a busy worker.
 const INJECT_TARGET: Duration = Duration::from_micros(200);
@@ -33,7 +48,7 @@ const INJECT_INTERVAL_MAX: u32 = 127;
 const INJECT_INTERVAL_DEFAULT: u32 = 61;
 
 /// How many polls make a measurement, at least.
-const MEASURED_POLLS: u64 = 32;
+const MEASURED_POLLS: u64 = 8;
 
 /// How long a worker's polls take, and the intervals that follow from it.
 pub(super) struct PollStats {
@@ -66,10 +81,6 @@ impl PollStats {
     /// Returns how many polls lie between two looks at the injection queue.
     pub(super) fn inject_interval(&self) -> u32 {
         self.inject_interval
-    }
-
-    pub(super) fn mean_poll_ns(&self) -> u64 {
-        self.mean_poll_ns
     }
 
     /// Returns whether the task woken last should run next.

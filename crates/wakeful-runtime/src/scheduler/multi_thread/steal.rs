@@ -1,17 +1,19 @@
 //! The search for work: in the injection queue, in the run queues of other workers, in the driver.
 
-use super::worker::WorkerCore;
+use super::worker::{Worker, WorkerCore};
 use super::worker_thread::WorkerThread;
-use crate::scheduler::luck::{LOOK_EVERY, SEARCH_BESIDE_MAX, WORKER_SEARCH_MAX};
 use std::mem::take;
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use wakeful_base::sync::hint;
 use wakeful_task::Runnable;
 
 /// How many entries a worker takes from the injection queue at once, at most. It bounds how long
 /// one worker holds the queue's lock, and how many tasks wait behind one worker.
 const INJECT_BATCH_MAX: usize = 64;
+
+/// The time between two looks at the driver during a spin. Bounds how much later than the event its
+/// task runs; each look is a system call.
+const SPIN_LOOK_INTERVAL: Duration = Duration::from_micros(1);
 
 impl WorkerThread {
     /// Takes a worker's share of the injection queue. Returns one entry to run, and puts the others
@@ -27,108 +29,128 @@ impl WorkerThread {
             if first.is_none() {
                 first = Some(runnable);
             } else {
-                core.queue.push(&self.worker().queue, runnable);
+                self.push_own(core, runnable);
             }
         });
         first
     }
 
-    /// Searches for tasks, starting at `started`, and spins for a while if that has paid off
-    /// recently.
-    pub(super) fn search(&self, started: Instant) -> Option<Runnable> {
+    /// Searches for tasks, unless enough workers do: in one pass over the run queues of other
+    /// workers, then in the injection queue. Then spins, if that has paid off recently.
+    pub(super) fn search(&self, now: Instant) -> Option<Runnable> {
         let mut core = self.enter()?;
-        if take(&mut core.gathered.skip_search) && !core.searching {
-            return None;
-        }
-        core.gathered.end();
         if !core.searching {
             core.searching = self.scheduler.idle.begin_search();
         }
         if !core.searching {
             return None;
         }
-        let (mut now, mut next_look) = (started, started);
-        // Other workers that are awake may produce work at any moment, and no worker would unpark
-        // this one for it soon. So a worker beside others always spins for a while.
-        let stuck_or_watching =
-            self.scheduler.stalled.load(Relaxed) + self.scheduler.lazy_monitor.watching();
-        let is_alone = self.scheduler.idle.awake() <= 1 + stuck_or_watching;
-        let time_max = if is_alone { WORKER_SEARCH_MAX } else { SEARCH_BESIDE_MAX };
-        let mut looks = 0_u32;
+        let found = self.steal(&mut core, |_| true).or_else(|| self.take_injected(&mut core));
+        if found.is_some() {
+            return found;
+        }
+        let time_max = core.spin_budget.next_spin()?;
+        drop(core);
+        if !self.scheduler.idle.begin_spin() {
+            return None;
+        }
+        let found = self.spin(now, time_max);
+        self.scheduler.idle.end_spin();
+        found
+    }
+
+    /// Spins for events of the driver, injected tasks, and queues that are worth a wake-up.
+    fn spin(&self, started: Instant, time_max: Duration) -> Option<Runnable> {
+        let (scheduler, mut took) = (&*self.scheduler, Duration::ZERO);
+        let mut next_look = Duration::ZERO;
         loop {
-            let found = self.steal(&mut core, now).or_else(|| self.take_injected(&mut core));
-            let took = now.duration_since(started);
-            if found.is_some() || self.scheduler.is_stopping() || took >= time_max {
-                if is_alone {
-                    core.luck.note(looks, found.is_some(), took);
-                }
-                return found;
-            }
-            if now >= next_look {
-                let polls = self.worker().metrics.polls.get();
-                if is_alone && !core.luck.may_look(looks, polls, now) {
-                    return None;
-                }
-                looks += 1;
-                next_look = now + LOOK_EVERY;
-                drop(core);
-                self.gather(|| self.scheduler.driver.look(&mut |waker| self.wake(waker)));
+            if took >= next_look {
+                next_look = took + SPIN_LOOK_INTERVAL;
+                self.wake_batch(|| scheduler.driver.look(&mut |waker| self.wake(waker)));
                 let has_ended_search = self.call_external_wakers();
-                core = self.enter()?;
+                let mut core = self.enter()?;
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.worker().queue));
-                if woken.is_some() || has_ended_search {
-                    if is_alone {
-                        core.luck.note(looks, true, took);
-                    }
-                    return woken;
-                }
-            } else {
-                for _ in 0..16 {
-                    hint::spin_loop();
+                let found = woken.or_else(|| self.steal(&mut core, Worker::is_worth_a_wake_up));
+                if found.is_some() || has_ended_search {
+                    core.spin_budget.record(true, took);
+                    return found;
                 }
             }
-            now = Instant::now();
+            if !scheduler.inject.is_empty() {
+                let mut core = self.enter()?;
+                let found = self.take_injected(&mut core);
+                if found.is_some() {
+                    core.spin_budget.record(true, took);
+                    return found;
+                }
+            }
+            if took >= time_max || scheduler.is_stopping() {
+                self.enter()?.spin_budget.record(false, took);
+                return None;
+            }
+            for _ in 0..8 {
+                hint::spin_loop();
+            }
+            took = started.elapsed();
         }
     }
 
-    /// Steals from another worker whose queue is worth it, beginning with a random one. Returns one
-    /// task to run, and puts the others into the run queue.
-    pub(super) fn steal(&self, core: &mut WorkerCore, now: Instant) -> Option<Runnable> {
-        let workers = self.scheduler.worker_count();
-        let start = core.rng.below(workers as u32) as usize;
-        let own = self.worker();
-        for i in 0..workers {
-            let index = (start + i) % workers;
-            if index == self.index {
-                continue;
-            }
+    /// Steals half of the queue of a worker that `should_steal`, beginning with a random one.
+    /// Returns one task to run, and puts the others into the run queue.
+    fn steal(
+        &self,
+        core: &mut WorkerCore,
+        should_steal: impl Fn(&Worker) -> bool,
+    ) -> Option<Runnable> {
+        let idle = &self.scheduler.idle;
+        if !idle.is_any_queued() {
+            return None;
+        }
+        let count = self.scheduler.worker_count();
+        let (mut at, mut left) = (core.rng.below(count as u32) as usize, count);
+        while let Some(index) = idle.next_queued(at, left, self.index) {
             let victim = &self.scheduler.workers[index];
-            if !victim.is_worth_taking() && self.scheduler.retreats.leaving() != Some(index) {
-                continue;
+            if victim.queue.is_empty() {
+                idle.clear_queued(index);
+                if !victim.queue.is_empty() {
+                    idle.set_queued(index);
+                }
             }
-            if let Some((runnable, count)) = victim.queue.steal_into(&own.queue, &mut core.queue) {
-                own.metrics.steal_operations.add(1);
-                own.metrics.steals.add(count as u64);
-                self.begin_haul(core, index, count, now);
-                return Some(runnable);
+            if should_steal(victim) {
+                let stolen = self.steal_from(core, index);
+                if stolen.is_some() {
+                    return stolen;
+                }
             }
+            left -= (index + count - at) % count + 1;
+            at = (index + 1) % count;
         }
         None
     }
 
-    /// Ends the search, because work was found, and unparks another worker if there is more.
+    fn steal_from(&self, core: &mut WorkerCore, index: usize) -> Option<Runnable> {
+        let (own, victim) = (self.worker(), &self.scheduler.workers[index]);
+        let (runnable, count) = victim.queue.steal_into(&own.queue, &mut core.queue)?;
+        own.metrics.steal_operations.add(1);
+        own.metrics.steals.add(count as u64);
+        own.poll_estimate.copy_from(&victim.poll_estimate);
+        (core.samples_next, core.stolen_from) = (true, Some(index));
+        if count > 1 {
+            self.scheduler.idle.set_queued(self.index);
+        }
+        Some(runnable)
+    }
+
+    /// Ends the search, because work was found, and unparks another worker if there may be more.
     pub(super) fn end_search(&self) {
         let Some(mut core) = self.enter() else { return };
-        if !core.searching {
+        if !take(&mut core.searching) {
             return;
         }
-        core.searching = false;
-        let own_are_few = core.gathered.is_on();
         drop(core);
-        if !own_are_few {
-            self.scheduler.end_search();
-        } else if self.scheduler.idle.end_search() && self.scheduler.has_work_besides(self.index) {
-            self.scheduler.notify_parked();
-        }
+        let was_last = self.scheduler.idle.end_search();
+        let has_more =
+            was_last && (!self.scheduler.inject.is_empty() || self.scheduler.idle.is_any_queued());
+        self.scheduler.notify_searchers(self.searchers_to_notify().max(usize::from(has_more)));
     }
 }

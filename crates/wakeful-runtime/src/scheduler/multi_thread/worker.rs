@@ -7,20 +7,15 @@
 //! therefore has no reference into the core, and the worker can pass to another thread.
 
 use super::MultiThread;
-use super::gather::Gathered;
 use super::lease::LeaseSlot;
 use super::park_state::ParkState;
+use super::poll_estimate::PollEstimate;
 use super::queue::{QueueOwner, RunQueue, run_queue};
-use super::retreat::Retreat;
-use super::share::{Haul, Load};
 use super::stats::{LIFO_STREAK_MIN, PollStats};
-use super::step_back::STEPS_BACK_FOR;
-use super::trial::Trial;
 use crate::config::Config;
 use crate::metrics::WorkerMetrics;
 use crate::scheduler::cell_refs::RefBag;
-use crate::scheduler::doubling::Doubling;
-use crate::scheduler::luck::Luck;
+use crate::spin_budget::SpinBudget;
 use crate::timers::{LentTimers, WorkerTimerInbox, WorkerTimers};
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -40,8 +35,9 @@ pub(super) const ENDED_ELSEWHERE_MAX: u32 = 64;
 
 pub(super) struct Worker {
     pub(super) queue: RunQueue,
-    pub(super) load: Load,
     pub(super) park_state: ParkState,
+    /// Read by thieves and written by every sample, so kept away from `queue`.
+    pub(super) poll_estimate: CachePadded<PollEstimate>,
     /// Written for each task, so kept away from the cache lines that other workers read.
     pub(super) metrics: CachePadded<WorkerMetrics>,
     /// The home of the tasks in this worker's list. Read by every thread that wakes one of them.
@@ -89,27 +85,24 @@ pub(super) struct WorkerCore {
     /// Steps of the loop until the injection queue goes before the run queue once.
     pub(super) until_inject: u32,
     pub(super) poll_stats: PollStats,
-    pub(super) trial: Trial,
-    pub(super) retreat: Retreat,
-    /// The tasks that this thread stole when it last ran out of work.
-    pub(super) haul: Option<Haul>,
     pub(super) searching: bool,
-    pub(super) luck: Luck,
+    /// Tasks from the run queue until the next sample for the poll estimate.
+    pub(super) until_sample: u32,
+    /// The next poll is to be sampled.
+    pub(super) samples_next: bool,
+    /// The worker from which the task that runs next was stolen.
+    pub(super) stolen_from: Option<usize>,
+    pub(super) spin_budget: SpinBudget,
     pub(super) rng: FastRng,
     /// How many tasks of other workers have ended here.
     pub(super) ended_elsewhere: u32,
     pub(super) timers: WorkerTimers,
-    pub(super) gathered: Gathered,
-    /// How long the worker stays out of the driver when all CPUs are busy.
-    pub(super) steps_back_for: Doubling<Duration>,
     /// Skips the next look at the driver: the thread was just in it, or leaves it to other workers.
     pub(super) skip_look: bool,
     /// When the thread woke up, if it has run nothing since. Saves a read of the clock.
     pub(super) just_woke: Option<Instant>,
     /// The earliest time of the next look at the driver.
     pub(super) next_look: Instant,
-    /// The earliest time to notify another worker for a queue that is only worth stealing from.
-    pub(super) next_backlog: Option<Instant>,
 }
 
 /// When the worker's thread last woke up, or got its lease, and the worker's progress then.
@@ -165,7 +158,7 @@ pub(super) enum ListId {
 impl WorkerCore {
     /// Returns whether the core has nothing to do that other workers cannot see.
     pub(super) fn is_idle(&self) -> bool {
-        self.lifo.is_none() && self.queue.held_back() == 0 && !self.has_deferred()
+        self.lifo.is_none() && !self.has_deferred()
     }
 
     /// Counts a LIFO streak of `1 + streak` polls: a long one counts as several steps of the loop.
@@ -179,11 +172,10 @@ impl WorkerCore {
     /// Moves all tasks to where other workers can steal them. Returns false if there are none.
     pub(super) fn publish_all(&mut self, queue: &RunQueue) -> bool {
         let WorkerCore { queue: owner, lifo, yielded, .. } = self;
-        let has_any = lifo.is_some() || owner.held_back() > 0 || !yielded.is_empty();
+        let has_any = lifo.is_some() || !yielded.is_empty();
         if let Some(runnable) = lifo.take() {
             owner.push(queue, runnable);
         }
-        owner.share_batch(queue);
         owner.push_all(queue, yielded);
         has_any
     }
@@ -208,18 +200,15 @@ impl TaskList {
 impl Worker {
     pub(super) fn new(
         scheduler: *const MultiThread,
-        (index, workers): (usize, usize),
+        index: usize,
         rng: FastRng,
         config: &Config,
     ) -> Worker {
-        let (queue, mut owner) = run_queue();
-        if !config.stall.hands_off {
-            owner.hold_nothing_back();
-        }
+        let (queue, owner) = run_queue();
         Worker {
             queue,
-            load: Load::new(),
             park_state: ParkState::new(),
+            poll_estimate: CachePadded::new(PollEstimate::new()),
             metrics: CachePadded::new(WorkerMetrics::default()),
             task_list: CachePadded::new(TaskList::new(scheduler, ListId::Worker(index))),
             ended: AtomicPtr::new(ptr::null_mut()),
@@ -241,32 +230,19 @@ impl Worker {
                 until_maintenance: config.event_interval,
                 until_inject: 1,
                 poll_stats: PollStats::new(config.global_queue_interval),
-                trial: Trial::new(workers),
-                retreat: Retreat::new(),
-                haul: None,
                 searching: false,
-                luck: Luck::new(),
+                until_sample: 1,
+                samples_next: false,
+                stolen_from: None,
+                spin_budget: SpinBudget::new(),
                 rng,
                 ended_elsewhere: 0,
                 timers: WorkerTimers::new(index),
-                gathered: Gathered::default(),
-                steps_back_for: Doubling::new(STEPS_BACK_FOR),
                 skip_look: false,
                 just_woke: None,
                 next_look: Instant::now(),
-                next_backlog: None,
             })),
         }
-    }
-
-    /// Returns whether an idle worker should steal from this one.
-    pub(super) fn is_worth_taking(&self) -> bool {
-        self.load.is_worth_taking(self.queue.len())
-    }
-
-    /// Returns whether to notify a worker for this queue even if no CPU is free.
-    pub(super) fn is_worth_a_cpu(&self) -> bool {
-        self.load.is_worth_a_cpu(self.queue.len())
     }
 
     /// Returns a number that changes whenever the worker's thread polls a task or parks.

@@ -29,8 +29,8 @@ pub(super) struct WorkerThread {
     /// The task being polled yields. Kept with the thread, since the lease may be revoked before
     /// the poll returns.
     pub(super) yielding: Cell<bool>,
-    /// How many tasks the current look at driver or timers has woken; `None` outside such a look.
-    pub(super) batch_woken: Cell<Option<usize>>,
+    /// The driver or the timers are waking tasks.
+    pub(super) is_in_batch: Cell<bool>,
     /// The thread watches (see `lazy_monitor.rs`), and has not run anything yet.
     pub(super) is_watching: Cell<bool>,
     pub(super) precise: PreciseThread,
@@ -111,7 +111,7 @@ fn run_loop_with(
         index,
         lease,
         yielding: Cell::new(false),
-        batch_woken: Cell::new(None),
+        is_in_batch: Cell::new(false),
         is_watching: Cell::new(false),
         precise: PreciseThread::new(),
         parker,
@@ -173,9 +173,7 @@ impl WorkerThread {
             core.until_maintenance = 0;
             core.skip_look = false;
             core.just_woke = None;
-            core.gathered.end();
-            core.haul = None;
-            self.measure_anew(&mut core, Instant::now());
+            self.begin_busy(&mut core, Instant::now());
         }
     }
 }
