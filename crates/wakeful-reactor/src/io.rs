@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Registration ──register──▶ a slot, and epoll with the slot's token
-//!   kernel ──event: token, ready──▶ IoDriver::wait ──▶ slot: readiness, wakers called
+//!   kernel ──event: token, ready──▶ IoDriver::wait, look ──▶ slot: readiness, wakers called
 //!   task ──poll: not ready──▶ waker left in the slot
 //!   task ──WouldBlock──▶ readiness cleared, unless a newer event came meanwhile
 //! ```
@@ -13,7 +13,8 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `driver.rs` | [`IoDriver`]: waits for events and passes them to slots |
+//! | `driver.rs` | [`IoDriver`]: takes events from the kernel and passes them to slots |
+//! | `wake_state.rs` | whether a thread waits, and whether a wake-up is pending |
 //! | `slot.rs`, `slots.rs` | the state of one descriptor; the table of all slots |
 //! | `registration.rs`, `readiness.rs` | a registered descriptor; a future that waits for it |
 //! | `fallback.rs`, `stopped.rs` | a driver that has failed; the errors after a driver's end |
@@ -25,6 +26,7 @@ mod registration;
 mod slot;
 mod slots;
 mod stopped;
+mod wake_state;
 
 pub use crate::sys::TickTimers;
 pub use driver::{IoDriver, IoEvents, IoMetrics};

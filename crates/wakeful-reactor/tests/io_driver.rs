@@ -315,3 +315,48 @@ fn has_events_does_not_consume_events() {
     assert_eq!(count.0.load(SeqCst), 1);
     assert!(!fixture.driver.has_events());
 }
+
+#[test]
+fn a_look_passes_events_on_and_does_not_wait() {
+    let fixture = Fixture::new();
+    let (ours, mut theirs) = pair();
+    let registration = fixture.register(&ours);
+    let mut events = IoEvents::with_capacity(16);
+    let (count, waker) = counter();
+    fixture.driver.look(&mut events, &mut call_now);
+    assert!(poll(&registration, &waker, Direction::Read).is_pending());
+    theirs.write_all(b"x").unwrap();
+    fixture.driver.look(&mut events, &mut call_now);
+    assert_eq!(count.0.load(SeqCst), 1);
+    assert!(poll(&registration, &waker, Direction::Read).is_ready());
+}
+
+#[test]
+fn a_look_leaves_the_wake_up_for_the_next_wait() {
+    let fixture = Fixture::new();
+    let mut events = IoEvents::with_capacity(16);
+    for _ in 0..2 {
+        fixture.driver.wake();
+        fixture.driver.look(&mut events, &mut call_now);
+        assert!(!fixture.driver.has_events(), "the look has taken the notifier's event");
+        fixture.driver.wake();
+        fixture.driver.wait(&mut events, None, &mut call_now);
+    }
+    assert!(!fixture.driver.has_events());
+}
+
+#[test]
+fn a_look_does_not_take_the_wake_up_of_a_thread_that_waits() {
+    let fixture = Fixture::new();
+    let driver = fixture.driver.clone();
+    let waiting = thread::spawn(move || {
+        driver.wait(&mut IoEvents::with_capacity(16), None, &mut call_now);
+    });
+    // A look before the other thread waits may take the wake-up, and then passes it on.
+    fixture.driver.wake();
+    let mut events = IoEvents::with_capacity(16);
+    while !waiting.is_finished() {
+        fixture.driver.look(&mut events, &mut call_now);
+    }
+    waiting.join().unwrap();
+}

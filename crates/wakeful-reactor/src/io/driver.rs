@@ -4,6 +4,7 @@ use super::fallback::Fallback;
 use super::registration::Registration;
 use super::slots::IoSlots;
 use super::stopped::Stopped;
+use super::wake_state::WakeState;
 use crate::Interest;
 use crate::signal;
 use crate::sys::{Events, Poller, TickTimers};
@@ -14,24 +15,28 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
-use wakeful_base::{CallWaker, call_now, diagnostics};
+use wakeful_base::{CachePadded, CallWaker, call_now, diagnostics};
 
 /// The token of the [`signal`] notifier. No slot has this index.
 const SIGNAL_TOKEN: u64 = u32::MAX as u64;
 
+/// The timeout of a call that only takes the events that are there.
+const NO_WAIT: Option<Duration> = Some(Duration::ZERO);
+
 /// An I/O driver, shared by any number of threads.
 ///
-/// No thread owns it. Idle threads wait in it, one at a time or several at once.
+/// No thread owns it. One idle thread at a time [waits](Self::wait) in it; any thread may
+/// [look](Self::look) meanwhile.
 #[derive(Debug)]
 pub struct IoDriver {
     poller: Poller,
     pub(super) slots: IoSlots,
-    /// Whether a call to [`wake`](Self::wake) has not ended a wait yet.
-    woken: AtomicBool,
+    /// Written by each wait, as the counters are, so kept away from what every operation reads.
+    wake_state: CachePadded<WakeState>,
     is_shutdown: AtomicBool,
     fallback: Fallback,
     is_failure_reported: AtomicBool,
-    metrics: IoMetrics,
+    metrics: CachePadded<IoMetrics>,
 }
 
 /// The counters of a driver.
@@ -59,7 +64,7 @@ impl IoMetrics {
     }
 }
 
-/// A buffer for the events of one wait. Each waiting thread has its own.
+/// A buffer for the events of one wait or look. Each thread has its own.
 pub struct IoEvents(Events);
 
 impl IoEvents {
@@ -84,11 +89,11 @@ impl IoDriver {
         Ok(Arc::new(IoDriver {
             poller: Poller::new()?,
             slots: IoSlots::new(),
-            woken: AtomicBool::new(false),
+            wake_state: CachePadded::new(WakeState::new()),
             is_shutdown: AtomicBool::new(false),
             fallback: Fallback::new(),
             is_failure_reported: AtomicBool::new(false),
-            metrics: IoMetrics::default(),
+            metrics: CachePadded::new(IoMetrics::default()),
         }))
     }
 
@@ -99,21 +104,59 @@ impl IoDriver {
 
     /// Waits for events, a call to [`wake`](Self::wake), or the end of `timeout`.
     ///
-    /// Without a `timeout` there is no limit. The wakers of tasks that waited for the events are
-    /// passed to `call`. If the kernel refuses the wait, other than because of a signal, the driver
-    /// is broken: see [`is_broken`](Self::is_broken).
+    /// One thread at a time may wait; the caller sees to that. Without a `timeout` there is no
+    /// limit. The wait may end early without a reason. The wakers of tasks that waited for the
+    /// events are passed to `call`. If the kernel refuses the wait, other than because of a signal,
+    /// the driver is broken: see [`is_broken`](Self::is_broken).
     pub fn wait(&self, events: &mut IoEvents, timeout: Option<Duration>, call: CallWaker<'_>) {
         if self.is_broken() {
             self.report_failure(call);
-            return self.fallback.wait(&self.woken, timeout);
+            return self.fallback.wait(|| self.wake_state.take_wake_up(), timeout);
         }
-        let waited = self.poller.wait(&mut events.0, timeout);
-        // This return answers all calls to `wake` up to this point.
-        self.woken.store(false, SeqCst);
-        if let Err(error) = waited {
-            self.fail("wait for events", &error);
+        // A call that does not block needs no other thread to end it.
+        let blocks = timeout != NO_WAIT && self.wake_state.begin_wait();
+        let waited = self.poller.wait(&mut events.0, if blocks { timeout } else { NO_WAIT });
+        self.wake_state.end_wait();
+        match waited {
+            Ok(()) => self.report(events, call),
+            Err(error) => {
+                self.fail("wait for events", &error);
+                self.report_failure(call);
+            }
+        }
+    }
+
+    /// Takes the events that are there, without waiting for more. Callable from any thread.
+    ///
+    /// Does nothing while another thread waits, because that thread takes the events. The wakers of
+    /// tasks that waited for the events are passed to `call`. A look that takes what was to end the
+    /// wait of another thread passes it on.
+    pub fn look(&self, events: &mut IoEvents, call: CallWaker<'_>) {
+        if self.is_broken() {
             return self.report_failure(call);
         }
+        if self.wake_state.is_waiting() {
+            return;
+        }
+        match self.poller.wait(&mut events.0, NO_WAIT) {
+            Ok(()) => {
+                // Before the wakers are called: another thread may have begun to wait since.
+                if events.0.has_wake_up() {
+                    self.pass_wake_up_on();
+                }
+                self.report(events, call);
+            }
+            Err(error) => {
+                self.fail("wait for events", &error);
+                // A thread that has begun to wait must find out that the driver is broken.
+                self.pass_wake_up_on();
+                self.report_failure(call);
+            }
+        }
+    }
+
+    /// Passes the events to their slots, and the slots' wakers to `call`.
+    fn report(&self, events: &IoEvents, call: CallWaker<'_>) {
         let (mut count, mut has_signals) = (0, false);
         for (token, ready) in events.0.iter() {
             if token == SIGNAL_TOKEN {
@@ -168,12 +211,31 @@ impl IoDriver {
 
     /// Ends the current wait or the next one. Callable from any thread.
     pub fn wake(&self) {
-        if self.woken.swap(true, SeqCst) {
+        if !self.wake_state.wake() {
             return;
         }
         if self.is_broken() {
             self.fallback.wake();
-        } else if let Err(error) = self.poller.wake() {
+        } else {
+            self.notify_kernel();
+        }
+    }
+
+    /// Ends the wait of a thread whose wake-up or tick a look has taken, or makes the next wait end
+    /// at once.
+    fn pass_wake_up_on(&self) {
+        let is_in_kernel = self.wake_state.pass_on();
+        if self.is_broken() {
+            self.fallback.wake();
+        }
+        // Even if the driver is broken: the thread may wait in the kernel since before.
+        if is_in_kernel {
+            self.notify_kernel();
+        }
+    }
+
+    fn notify_kernel(&self) {
+        if let Err(error) = self.poller.wake() {
             self.fail_while_waiting(&error);
         }
     }

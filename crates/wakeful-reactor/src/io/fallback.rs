@@ -4,11 +4,11 @@
 //!   a wait or a wake-up fails ──begin──▶ waits end by `wake` or their timeout, not by events
 //! ```
 //!
-//! The driver's `woken` flag still says that a wake-up is pending that has not ended a wait yet.
-//! `wake` first sets the flag and then checks whether the fallback is in use. A waiting thread
-//! first begins the fallback and then checks the flag (all `SeqCst`). So either the waiting thread
-//! sees the flag, or `wake` takes the lock, under which the waiting thread checks the flag before
-//! it sleeps.
+//! The driver's `woken` flag still says that a wake-up is pending that has not ended a wait yet
+//! (`wake_state.rs`). A thread that wakes another, or passes a wake-up on, first sets the flag and
+//! then checks whether the fallback is in use. A waiting thread first begins the fallback and then
+//! checks the flag (all `SeqCst`). So either the waiting thread sees the flag, or the other one
+//! takes the lock, under which the waiting thread checks the flag before it sleeps.
 
 use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
@@ -39,11 +39,11 @@ impl Fallback {
         is_first
     }
 
-    /// Waits until `is_woken` is set, and clears it, or until `timeout` has elapsed.
-    pub(super) fn wait(&self, is_woken: &AtomicBool, timeout: Option<Duration>) {
+    /// Waits until `take_wake_up` returns true, or until `timeout` has elapsed.
+    pub(super) fn wait(&self, take_wake_up: impl Fn() -> bool, timeout: Option<Duration>) {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut waits = self.waits.lock();
-        while !is_woken.swap(false, SeqCst) {
+        while !take_wake_up() {
             waits = match deadline {
                 None => self.woken.wait(waits),
                 Some(deadline) => {

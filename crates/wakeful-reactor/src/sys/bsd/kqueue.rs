@@ -51,6 +51,11 @@ impl Events {
         let events = self.list.iter().map(|event| (event.udata as usize as u64, ready_of(event)));
         events.filter(|&(token, _)| token != WAKE_TOKEN)
     }
+
+    /// Returns whether the last wait has taken an event that only ends waits.
+    pub(crate) fn has_wake_up(&self) -> bool {
+        self.list.iter().any(|event| event.udata as usize as u64 == WAKE_TOKEN)
+    }
 }
 
 impl Poller {
@@ -138,7 +143,7 @@ impl Poller {
                 error => return Err(error),
             },
         }
-        if list.iter().any(|event| event.udata as usize as u64 == WAKE_TOKEN) {
+        if events.has_wake_up() {
             self.notifier.acknowledge();
         }
         Ok(())

@@ -36,6 +36,11 @@ impl Events {
         let events = self.list.iter().map(|event| (event.u64, ready_of(event.events)));
         events.filter(|&(token, _)| token != WAKE_TOKEN)
     }
+
+    /// Returns whether the last wait has taken an event that only ends waits.
+    pub(crate) fn has_wake_up(&self) -> bool {
+        self.list.iter().map(|event| event.u64).any(|token| token == WAKE_TOKEN)
+    }
 }
 
 impl Poller {

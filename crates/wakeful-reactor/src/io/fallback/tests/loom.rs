@@ -27,12 +27,20 @@ impl Driver {
         }
     }
 
+    /// Acts like a look that has taken a tick before the driver failed.
+    fn pass_on(&self) {
+        self.woken.swap(true, SeqCst);
+        if self.fallback.is_used() {
+            self.fallback.wake();
+        }
+    }
+
     /// Acts like a wait that fails, and the waits after it.
     fn wait_for_work(&self) {
-        self.woken.store(false, SeqCst);
+        self.woken.swap(false, SeqCst);
         self.fallback.begin();
         while !self.work.load(SeqCst) {
-            self.fallback.wait(&self.woken, None);
+            self.fallback.wait(|| self.woken.swap(false, SeqCst), None);
         }
     }
 }
@@ -68,5 +76,21 @@ fn two_concurrent_wake_ups_lose_nothing() {
         for waker in wakers {
             waker.join().unwrap();
         }
+    });
+}
+
+#[test]
+fn a_look_that_passes_a_tick_on_hides_no_wake_up() {
+    loom::model(|| {
+        let driver = Driver::new();
+        let (waker, looker) = (driver.clone(), driver.clone());
+        let waking = thread::spawn(move || {
+            waker.work.store(true, SeqCst);
+            waker.wake();
+        });
+        let looking = thread::spawn(move || looker.pass_on());
+        driver.wait_for_work();
+        waking.join().unwrap();
+        looking.join().unwrap();
     });
 }
