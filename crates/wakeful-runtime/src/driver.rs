@@ -1,19 +1,21 @@
 //! What idle workers wait in.
 //!
 //! A runtime has one driver, which no worker owns: the first worker to run out of work waits in it,
-//! the others park on their own parkers, and busy workers check it during maintenance. With I/O
-//! enabled it is the reactor's driver (`driver/io_driver.rs`). Otherwise it is the [`NullDriver`],
-//! whose waits end only by a wake-up or a timeout.
+//! the others park on their own parkers. While no worker waits in it, busy workers look at it
+//! during maintenance ([`IoHandle::look`]). A look takes no lock, so it keeps no worker from
+//! waiting. With I/O enabled the driver is the reactor's (`driver/io_driver.rs`). Otherwise it is
+//! the [`NullDriver`], whose waits end only by a wake-up or a timeout, and there is nothing to look
+//! at.
 
 #[cfg(feature = "driver")]
 mod io_driver;
 #[cfg(feature = "driver")]
-pub(crate) use io_driver::{IoHandle, is_shutdown_error};
+pub(crate) use io_driver::{IoHandle, LookEvents, is_shutdown_error};
 
 #[cfg(not(feature = "driver"))]
 mod no_driver;
 #[cfg(not(feature = "driver"))]
-pub(crate) use no_driver::{IoHandle, is_shutdown_error};
+pub(crate) use no_driver::{IoHandle, LookEvents, is_shutdown_error};
 
 use std::io;
 use std::sync::Arc;

@@ -11,7 +11,15 @@ pub(crate) use wakeful_reactor::io::is_shutdown_error;
 
 /// A runtime's I/O, if it is enabled.
 #[derive(Clone)]
-pub(crate) struct IoHandle(Option<Arc<IoDriver>>);
+pub(crate) struct IoHandle {
+    driver: Option<Arc<IoDriver>>,
+    /// The limit on the events of a look.
+    busy_events_max: usize,
+}
+
+/// A thread's buffer for the events of a look, allocated by the first.
+#[derive(Default)]
+pub(crate) struct LookEvents(Option<IoEvents>);
 
 impl IoHandle {
     pub(super) fn enabled(max: EventsMax) -> io::Result<Option<DriverParts>> {
@@ -33,27 +41,37 @@ impl IoHandle {
                 ticks: None,
             }),
             waker: Arc::new(ReactorWaker(driver.clone())),
-            io: IoHandle(Some(driver)),
+            io: IoHandle { driver: Some(driver), busy_events_max: max.busy },
         }))
     }
 
     pub(super) fn disabled() -> IoHandle {
-        IoHandle(None)
+        IoHandle { driver: None, busy_events_max: 0 }
     }
 
     /// Returns the driver to register descriptors with.
     pub(crate) fn get(&self) -> Option<&Arc<IoDriver>> {
-        self.0.as_ref()
+        self.driver.as_ref()
+    }
+
+    /// Takes the driver's events without waiting for more, and passes the wakers of the operations
+    /// that are ready to `call`. Keeps no thread from waiting in the driver meanwhile. Does nothing
+    /// while a thread waits in the driver, because that thread takes the events.
+    pub(crate) fn look(&self, events: &mut LookEvents, call: CallWaker<'_>) {
+        if let Some(io) = &self.driver {
+            let make = || IoEvents::with_capacity(self.busy_events_max);
+            io.look(events.0.get_or_insert_with(make), call);
+        }
     }
 
     /// Returns whether the kernel has events that no thread has taken yet.
     pub(crate) fn has_events(&self) -> bool {
-        self.0.as_ref().is_some_and(|io| io.has_events())
+        self.driver.as_ref().is_some_and(|io| io.has_events())
     }
 
     /// Shuts the I/O down: all operations on this runtime's descriptors fail from now on.
     pub(crate) fn shut_down(&self) {
-        if let Some(io) = &self.0 {
+        if let Some(io) = &self.driver {
             io.shut_down();
         }
     }
@@ -62,7 +80,7 @@ impl IoHandle {
 struct ReactorDriver {
     io: Arc<IoDriver>,
     events: IoEvents,
-    /// For checks that do not wait.
+    /// For waits with a timeout of zero.
     busy_events: IoEvents,
     ticks: Option<TickTimers>,
 }

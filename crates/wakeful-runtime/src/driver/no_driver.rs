@@ -2,10 +2,15 @@
 
 use super::{DriverParts, EventsMax};
 use std::io;
+use wakeful_base::CallWaker;
 
 /// A runtime's I/O: none.
 #[derive(Clone)]
 pub(crate) struct IoHandle;
+
+/// A buffer for no events.
+#[derive(Default)]
+pub(crate) struct LookEvents;
 
 impl IoHandle {
     pub(super) fn enabled(max: EventsMax) -> io::Result<Option<DriverParts>> {
@@ -16,6 +21,8 @@ impl IoHandle {
     pub(super) fn disabled() -> IoHandle {
         IoHandle
     }
+
+    pub(crate) fn look(&self, _: &mut LookEvents, _: CallWaker<'_>) {}
 
     pub(crate) fn has_events(&self) -> bool {
         false

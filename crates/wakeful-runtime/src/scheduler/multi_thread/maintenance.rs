@@ -33,12 +33,18 @@ impl WorkerThread {
         drop(core);
         self.measure_polls(now);
         if looks && !skip_look {
-            self.wake_batch(|| self.scheduler.driver.look(&mut |waker| self.wake(waker)));
+            self.look_at_driver();
             self.serve_timers();
         }
         self.call_external_wakers();
         self.wake_deferred();
         self.clear_ended();
+    }
+
+    /// Handles the events that are there, unless a worker waits in the driver for them.
+    pub(super) fn look_at_driver(&self) {
+        let events = &mut *self.look_events.borrow_mut();
+        self.wake_batch(|| self.scheduler.info.io.look(events, &mut |waker| self.wake(waker)));
     }
 
     /// Queues the tasks that yielded, and calls the deferred wakers.

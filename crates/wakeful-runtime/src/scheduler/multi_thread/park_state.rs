@@ -4,27 +4,21 @@ use crate::driver::{Driver, WakeDriver};
 use crate::timers::Until;
 use crate::wake_cost::WakeStamp;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Mutex, TryMutex};
-use wakeful_base::{CallWaker, Unparker};
+use wakeful_base::{CachePadded, CallWaker, Unparker};
 
-/// The runtime's driver. Any worker may wait in it, one at a time.
+/// The runtime's driver. Any worker may wait in it, one at a time. Looks need no lock: see
+/// [`IoHandle::look`](crate::driver::IoHandle::look).
 pub(super) struct SharedDriver {
-    driver: TryMutex<Box<dyn Driver>>,
+    driver: CachePadded<TryMutex<Box<dyn Driver>>>,
     waker: Arc<dyn WakeDriver>,
 }
 
 impl SharedDriver {
     pub(super) fn new(driver: Box<dyn Driver>, waker: Arc<dyn WakeDriver>) -> SharedDriver {
-        SharedDriver { driver: TryMutex::new(driver), waker }
-    }
-
-    /// Handles pending events without waiting. Does nothing if another worker is in the driver.
-    pub(super) fn look(&self, call: CallWaker<'_>) {
-        if let Some(mut driver) = self.driver.try_lock() {
-            driver.wait(Some(Duration::ZERO), call);
-        }
+        SharedDriver { driver: CachePadded::new(TryMutex::new(driver)), waker }
     }
 }
 

@@ -66,7 +66,7 @@ impl WorkerThread {
         loop {
             if took >= next_look {
                 next_look = took + SPIN_LOOK_INTERVAL;
-                self.wake_batch(|| scheduler.driver.look(&mut |waker| self.wake(waker)));
+                self.look_at_driver();
                 let has_ended_search = self.call_external_wakers();
                 let mut core = self.enter()?;
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.worker().queue));

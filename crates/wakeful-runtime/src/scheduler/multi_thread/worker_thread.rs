@@ -7,9 +7,10 @@
 use super::MultiThread;
 use super::lease::Lease;
 use super::worker::{Worker, WorkerCore};
+use crate::driver::LookEvents;
 use crate::scheduler::context::allow_defer;
 use crate::timers::PreciseThread;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
@@ -33,6 +34,7 @@ pub(super) struct WorkerThread {
     pub(super) is_in_batch: Cell<bool>,
     /// The thread watches (see `lazy_monitor.rs`), and has not run anything yet.
     pub(super) is_watching: Cell<bool>,
+    pub(super) look_events: RefCell<LookEvents>,
     pub(super) precise: PreciseThread,
     pub(super) parker: Parker,
 }
@@ -113,6 +115,7 @@ fn run_loop_with(
         yielding: Cell::new(false),
         is_in_batch: Cell::new(false),
         is_watching: Cell::new(false),
+        look_events: RefCell::default(),
         precise: PreciseThread::new(),
         parker,
     };
