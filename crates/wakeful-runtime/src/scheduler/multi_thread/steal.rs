@@ -49,6 +49,10 @@ impl WorkerThread {
         if found.is_some() {
             return found;
         }
+        // A worker that waits in the driver takes the events, so there is little to spin for.
+        if self.scheduler.info.io.has_waiter() {
+            return None;
+        }
         let time_max = core.spin_budget.next_spin()?;
         drop(core);
         if !self.scheduler.idle.begin_spin() {
@@ -84,7 +88,7 @@ impl WorkerThread {
                     return found;
                 }
             }
-            if took >= time_max || scheduler.is_stopping() {
+            if took >= time_max || scheduler.info.io.has_waiter() || scheduler.is_stopping() {
                 self.enter()?.spin_budget.record(false, took);
                 return None;
             }
