@@ -307,7 +307,7 @@ impl MultiThread {
 
     /// Returns whether a worker that searches would find a task.
     fn has_visible_work(&self) -> bool {
-        !self.inject.is_empty() || self.workers.iter().any(|worker| !worker.queue.is_empty())
+        !self.inject.is_empty() || self.idle.queued().any(|i| !self.workers[i].queue.is_empty())
     }
 
     fn new_lease(&self) -> Arc<Lease> {

@@ -96,6 +96,12 @@ impl Idle {
         self.queued.iter().any(|word| word.load(SeqCst) != 0)
     }
 
+    /// Returns all workers that may have tasks queued.
+    pub(super) fn queued(&self) -> impl Iterator<Item = usize> + '_ {
+        let is_queued = |&worker: &usize| self.word_of(worker).load(SeqCst) & bit_of(worker) != 0;
+        (0..self.workers).filter(is_queued)
+    }
+
     /// Returns a worker other than `own` that may have tasks queued, if there is one among the
     /// `count` workers from `start` on.
     pub(super) fn next_queued(&self, start: usize, count: usize, own: usize) -> Option<usize> {

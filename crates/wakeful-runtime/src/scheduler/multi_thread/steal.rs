@@ -49,10 +49,6 @@ impl WorkerThread {
         if found.is_some() {
             return found;
         }
-        // A worker that waits in the driver takes the events, so there is little to spin for.
-        if self.scheduler.info.io.has_waiter() {
-            return None;
-        }
         let time_max = core.spin_budget.next_spin()?;
         drop(core);
         if !self.scheduler.idle.begin_spin() {
@@ -88,7 +84,7 @@ impl WorkerThread {
                     return found;
                 }
             }
-            if took >= time_max || scheduler.info.io.has_waiter() || scheduler.is_stopping() {
+            if took >= time_max || scheduler.is_stopping() {
                 self.enter()?.spin_budget.record(false, took);
                 return None;
             }
@@ -153,8 +149,7 @@ impl WorkerThread {
         }
         drop(core);
         let was_last = self.scheduler.idle.end_search();
-        let has_more =
-            was_last && (!self.scheduler.inject.is_empty() || self.scheduler.idle.is_any_queued());
+        let has_more = was_last && self.scheduler.has_visible_work();
         self.scheduler.notify_searchers(self.searchers_to_notify().max(usize::from(has_more)));
     }
 }
