@@ -1,7 +1,8 @@
 //! Child processes. Each sample runs in its own process, so that no contender inherits heap,
 //! threads or timers of another, and so that a hung sample can be killed. The load generator is
-//! another process, which the sample of a server starts.
+//! another process, which the sample of a server starts. So is a process that disturbs a sample.
 
+use crate::disturbance;
 use crate::load::{self, Load};
 use crate::measure::{Sample, Scale};
 use crate::suite::Suite;
@@ -17,16 +18,23 @@ pub const SAMPLE_COMMAND: &str = "__sample";
 /// The first argument of a process that generates load. Internal.
 pub const LOAD_COMMAND: &str = "__load";
 
+/// The first argument of a process that disturbs a sample. Internal.
+pub const DISTURB_COMMAND: &str = "__disturb";
+
+/// A sample to take.
+pub struct SampleRequest<'a> {
+    pub contender: &'a str,
+    pub case: &'a str,
+    pub scale: Scale,
+    pub workers: usize,
+}
+
 /// Takes one sample in a new process. Called in the parent.
-pub fn sample(
-    contender: &str,
-    case: &str,
-    scale: Scale,
-    limit: Duration,
-) -> Result<Sample, String> {
+pub fn sample(request: &SampleRequest, limit: Duration) -> Result<Sample, String> {
     let mut command = own_program()?;
-    command.args([SAMPLE_COMMAND, contender, case]);
-    if scale == Scale::Quick {
+    command.args([SAMPLE_COMMAND, request.contender, request.case]);
+    command.args(["--workers", &request.workers.to_string()]);
+    if request.scale == Scale::Quick {
         command.arg("--quick");
     }
     run_for_sample(command, limit)
@@ -39,7 +47,8 @@ pub fn put_load(load: &Load, limit: Duration) -> Result<Sample, String> {
     run_for_sample(command, limit)
 }
 
-fn own_program() -> Result<Command, String> {
+/// Returns a command that runs this program.
+pub fn own_program() -> Result<Command, String> {
     match std::env::current_exe() {
         Ok(path) => Ok(Command::new(path)),
         Err(e) => Err(format!("cannot find the path of this program: {e}")),
@@ -69,6 +78,14 @@ pub fn serve_load(load: &str) -> Result<ExitCode, String> {
     write_sample(
         &load::run(&load).map_err(|e| format!("cannot generate load on the server: {e}"))?,
     );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Disturbs the parent process. Called in the process that disturbs a sample.
+pub fn serve_disturbance(disturbance: &str) -> Result<ExitCode, String> {
+    let disturbance = serde_json::from_str(disturbance)
+        .map_err(|e| format!("cannot parse the disturbance: {e}"))?;
+    disturbance::serve(disturbance).map_err(|e| format!("cannot disturb the parent: {e}"))?;
     Ok(ExitCode::SUCCESS)
 }
 

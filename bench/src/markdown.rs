@@ -7,6 +7,7 @@ use crate::placement::Placement;
 use crate::report::{PICTURE_FILE, Report};
 use crate::results::{Cell, Row};
 use crate::suite::{Case, Contender};
+use crate::workers;
 use std::fmt::Write;
 
 pub const LEGEND: &str = "\
@@ -38,9 +39,13 @@ const LEVEL: &str = "Not told apart from Tokio (the ratio's bounds include 1)";
 pub fn document(report: &Report) -> String {
     let mut text = String::from("# Results\n\n");
     let rounds = report.rounds.map_or(String::new(), |rounds| format!(" --rounds {rounds}"));
+    let workers = match report.machine.workers {
+        workers::DEFAULT => String::new(),
+        workers => format!(" --workers {workers}"),
+    };
     let _ = writeln!(
         text,
-        "Written by `cargo run --release --manifest-path bench/Cargo.toml -- all{rounds} --write`; how it is measured, and\n\
+        "Written by `cargo run --release --manifest-path bench/Cargo.toml -- all{rounds}{workers} --write`; how it is measured, and\n\
          how to read it: [README.md](README.md).\n"
     );
     if report.quick {

@@ -1,6 +1,6 @@
 //! The order in which samples are taken.
 
-use crate::child;
+use crate::child::{self, SampleRequest};
 use crate::cli::RunOptions;
 use crate::measure::Scale;
 use crate::placement::Placement;
@@ -54,9 +54,15 @@ pub fn run_case<'a>(
         for contender in turn_order(&live, round) {
             let entry = format!("{}: {}", case.name, contender.name);
             progress.sample_begins(case.name, contender.name, round + 1, planned);
+            let request = SampleRequest {
+                contender: contender.name,
+                case: case.name,
+                scale: options.scale,
+                workers: options.workers,
+            };
             let (taken, took) = placement.sample(|| {
                 let begun = Instant::now();
-                let taken = child::sample(contender.name, case.name, options.scale, SAMPLE_LIMIT);
+                let taken = child::sample(&request, SAMPLE_LIMIT);
                 (taken, begun.elapsed())
             });
             let mut sits_out = false;

@@ -24,7 +24,7 @@ pub fn suite() -> Suite {
             unwatched::multi_thread(),
             tokio::multi_thread(),
             tokio::current_thread(),
-            smol::two_threads(),
+            smol::multi_thread(),
             monoio::one_thread(),
             compio::one_thread(),
             channels::tokio_sync(),

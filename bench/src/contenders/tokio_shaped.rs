@@ -22,7 +22,7 @@ macro_rules! tokio_shaped {
                     ::$library::runtime::Builder::new_current_thread()
                 };
                 if MULTI_THREAD {
-                    builder.worker_threads(2);
+                    builder.worker_threads($crate::workers::count());
                 }
                 let runtime = builder.enable_all().build().unwrap();
                 runtime.block_on(async { ::$library::spawn(main).await.unwrap() })
@@ -112,6 +112,7 @@ macro_rules! tokio_shaped {
         fn flavour<const MULTI_THREAD: bool>(name: &'static str) -> Contender {
             Contender::new(name, &[stringify!($library)])
                 .with(cases::sched::cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::sched::timed_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::sched::remote_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(sync_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::blocking::cases::<OnRuntime<MULTI_THREAD>>())
@@ -127,6 +128,11 @@ macro_rules! tokio_shaped {
                 .with(cases::mem::event_cases::<OnRuntime<MULTI_THREAD>, Notify>())
                 .with(cases::mem::connection_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::blocking_abuse::cases::<OnRuntime<MULTI_THREAD>>())
+        }
+
+        /// Adds the cases for runtimes whose workers share the CPUs.
+        fn on_workers(contender: Contender) -> Contender {
+            contender.with(cases::neighbours::cases::<OnRuntime<true>>())
         }
 
         crate::contenders::tokio_shaped_servers::servers!($library);

@@ -1,10 +1,10 @@
-//! Wakeful: `wakeful-mt` (multi-thread, 2 workers) and `wakeful-ct` (current-thread), each compared
+//! Wakeful: `wakeful-mt` (multi-thread) and `wakeful-ct` (current-thread), each compared
 //! with Tokio's runtime of the same flavour.
 
 super::tokio_shaped::tokio_shaped!(wakeful);
 
 pub fn multi_thread() -> Contender {
-    flavour::<true>("wakeful-mt").against("tokio-mt")
+    on_workers(flavour::<true>("wakeful-mt")).against("tokio-mt")
 }
 
 pub fn current_thread() -> Contender {
