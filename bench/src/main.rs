@@ -6,6 +6,7 @@ mod child;
 mod cli;
 mod common;
 mod contenders;
+mod cpu_group;
 mod disturbance;
 mod goals;
 mod hello;

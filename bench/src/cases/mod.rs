@@ -2,6 +2,7 @@
 
 pub mod blocking;
 pub mod blocking_abuse;
+pub mod crowded;
 pub mod fairness;
 pub mod file;
 pub mod http;
@@ -9,6 +10,7 @@ pub mod inside;
 pub mod mem;
 pub mod neighbours;
 pub mod paced_echo;
+pub mod quota;
 pub mod sched;
 mod serving;
 mod split_work;
