@@ -1,9 +1,8 @@
 //! Child processes. Each sample runs in its own process, so that no contender inherits heap,
 //! threads or timers of another, and so that a hung sample can be killed. The load generator is
-//! another process, which the sample of a server starts. So is a process that disturbs a sample.
+//! another process, which the sample of a server starts.
 
 use crate::cpu_group::{self, CpuGroup};
-use crate::disturbance;
 use crate::load::{self, Load};
 use crate::measure::{Sample, Scale};
 use crate::suite::Suite;
@@ -18,9 +17,6 @@ pub const SAMPLE_COMMAND: &str = "__sample";
 
 /// The first argument of a process that generates load. Internal.
 pub const LOAD_COMMAND: &str = "__load";
-
-/// The first argument of a process that disturbs a sample. Internal.
-pub const DISTURB_COMMAND: &str = "__disturb";
 
 /// A sample to take.
 pub struct SampleRequest<'a> {
@@ -86,14 +82,6 @@ pub fn serve_load(load: &str) -> Result<ExitCode, String> {
     write_sample(
         &load::run(&load).map_err(|e| format!("cannot generate load on the server: {e}"))?,
     );
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Disturbs the parent process. Called in the process that disturbs a sample.
-pub fn serve_disturbance(disturbance: &str) -> Result<ExitCode, String> {
-    let disturbance = serde_json::from_str(disturbance)
-        .map_err(|e| format!("cannot parse the disturbance: {e}"))?;
-    disturbance::serve(disturbance).map_err(|e| format!("cannot disturb the parent: {e}"))?;
     Ok(ExitCode::SUCCESS)
 }
 

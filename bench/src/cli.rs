@@ -1,6 +1,7 @@
 //! The command line.
 
-use crate::child::{DISTURB_COMMAND, LOAD_COMMAND, SAMPLE_COMMAND};
+use crate::child::{LOAD_COMMAND, SAMPLE_COMMAND};
+use crate::disturbance::DISTURB_COMMAND;
 use crate::measure::Scale;
 use crate::suite::{Case, Contender, Suite};
 use crate::workers;

@@ -162,3 +162,23 @@ impl Gate {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_is_used_on_this_thread() {
+        let cpu_time = Duration::from_millis(2);
+        let before = os::thread_cpu_time();
+        use_cpu_for(cpu_time);
+        assert!(os::thread_cpu_time() - before >= cpu_time);
+    }
+
+    #[test]
+    fn random_durations_are_in_the_range_and_differ() {
+        let drawn: Vec<_> = (0..1_000).map(|_| random_us(10..20).as_micros()).collect();
+        assert!((10..20).all(|us| drawn.contains(&us)));
+        assert!(drawn.iter().all(|us| (10..20).contains(us)));
+    }
+}

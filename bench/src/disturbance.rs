@@ -4,15 +4,18 @@
 //! end is closed, which the kernel does if the sample is killed, and after [`LIFETIME`] in any
 //! case.
 
-use crate::child::{self, DISTURB_COMMAND};
+use crate::child;
 use crate::os;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Child, Stdio};
+use std::process::{Child, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// The first argument of a process that disturbs a sample. Internal.
+pub const DISTURB_COMMAND: &str = "__disturb";
 
 /// Longer than any sample.
 const LIFETIME: Duration = Duration::from_secs(30);
@@ -64,7 +67,14 @@ impl Drop for Disturber {
 }
 
 /// Disturbs the parent until standard input ends. Called in the process of a [`Disturber`].
-pub fn serve(disturbance: Disturbance) -> io::Result<()> {
+pub fn serve(disturbance: &str) -> Result<ExitCode, String> {
+    let disturbance = serde_json::from_str(disturbance)
+        .map_err(|e| format!("cannot parse the disturbance: {e}"))?;
+    disturb(disturbance).map_err(|e| format!("cannot disturb the parent: {e}"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn disturb(disturbance: Disturbance) -> io::Result<()> {
     let ended = until_stdin_ends();
     match disturbance {
         Disturbance::BusyThreads(threads) => {

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
             Ok(child::serve_sample(&suite, &contender, &case, scale))
         }
         Ok(Invocation::Load { load }) => child::serve_load(&load),
-        Ok(Invocation::Disturb { disturbance }) => child::serve_disturbance(&disturbance),
+        Ok(Invocation::Disturb { disturbance }) => disturbance::serve(&disturbance),
         Ok(Invocation::Run(options)) => run(&suite, &options),
         Err(e) => Err(format!("{e}\n\n{}", cli::USAGE)),
     };

@@ -170,6 +170,9 @@ pub fn table(cases: &[&Case], rows: &[Row], contenders: &[&Contender]) -> String
     for case in cases {
         let _ = writeln!(text, "- `{}`: {}.", case.name, case.about);
     }
+    if rows.is_empty() {
+        return text + "\nNo figures: `Not measured` or `Notes` says why.\n";
+    }
     let names: String = columns.iter().map(|contender| format!(" {} |", contender.name)).collect();
     let _ = writeln!(text, "\n| case | metric |{names} best peer |");
     let _ = writeln!(text, "|---|---|{}---|", "---:|".repeat(columns.len()));
@@ -277,6 +280,17 @@ mod tests {
              | case | metric | wakeful-mt | base | best peer |\n\
              |---|---|---:|---:|---|\n\
              | case | wall, ns/op | ~**60.0** (2.25x) | 120 | base (2.25x) |\n"
+        );
+    }
+
+    #[test]
+    fn a_group_without_figures_has_no_table() {
+        let (case, ours) = (case(), Contender::new("wakeful-mt", &[]));
+        assert_eq!(
+            table(&[&case], &[], &[&ours]),
+            "### group\n\n\
+             - `group/case`: what it does.\n\n\
+             No figures: `Not measured` or `Notes` says why.\n"
         );
     }
 
