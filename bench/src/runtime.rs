@@ -50,7 +50,7 @@ pub trait Timers: Runtime {
 pub trait ResetSleeps: Runtime {
     type Sleep: Future<Output = ()>;
 
-    /// Builds a new runtime and runs `main` on the calling thread, which is no worker.
+    /// Builds a new runtime and runs `main` on the calling thread, which is not a worker.
     fn block_on<F: Future>(main: F) -> F::Output;
 
     fn new_sleep(duration: Duration) -> Self::Sleep;

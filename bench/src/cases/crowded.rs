@@ -31,7 +31,7 @@ pub fn cases<R: Timers + ResetSleeps>() -> Vec<Case> {
         .takes(TICKER_TAKES),
         Case::new(
             "crowded/resets",
-            "1,000 sleeps reset 1,000 times each on the thread of `block_on`, which is no worker, per reset",
+            "1,000 sleeps reset 1,000 times each on the thread of `block_on`, which is not a worker, per reset",
             resets::<R>,
         ),
     ]
@@ -42,8 +42,8 @@ pub fn stall_cases<R: StallCounts>() -> Vec<Case> {
     let cases = [
         Case::new(
             "crowded/stalls_8w",
-            "16 tasks that use 200 us of CPU time per poll, with 8 workers: polls that count as stalls, for they \
-             were preempted",
+            "16 tasks that use 200 us of CPU time per poll, with 8 workers: how many polls count as stalls because \
+             they were preempted",
             preempted::<R>,
         ),
         Case::new(
