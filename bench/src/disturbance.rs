@@ -38,7 +38,7 @@ pub struct Disturber {
 }
 
 impl Disturber {
-    /// Returns when the process has started to disturb.
+    /// Starts the process, and returns when it disturbs this one.
     pub fn start(disturbance: Disturbance) -> Result<Disturber, String> {
         let kind = serde_json::to_string(&disturbance).expect("a disturbance is plain data");
         let process = child::own_program()?
