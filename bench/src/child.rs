@@ -2,6 +2,7 @@
 //! threads or timers of another, and so that a hung sample can be killed. The load generator is
 //! another process, which the sample of a server starts.
 
+use crate::cpu_group::{self, CpuGroup};
 use crate::load::{self, Load};
 use crate::measure::{Sample, Scale};
 use crate::suite::Suite;
@@ -17,16 +18,26 @@ pub const SAMPLE_COMMAND: &str = "__sample";
 /// The first argument of a process that generates load. Internal.
 pub const LOAD_COMMAND: &str = "__load";
 
+/// A sample to take.
+pub struct SampleRequest<'a> {
+    pub contender: &'a str,
+    pub case: &'a str,
+    pub scale: Scale,
+    pub workers: usize,
+    pub has_quota: bool,
+}
+
 /// Takes one sample in a new process. Called in the parent.
-pub fn sample(
-    contender: &str,
-    case: &str,
-    scale: Scale,
-    limit: Duration,
-) -> Result<Sample, String> {
+pub fn sample(request: &SampleRequest, limit: Duration) -> Result<Sample, String> {
     let mut command = own_program()?;
-    command.args([SAMPLE_COMMAND, contender, case]);
-    if scale == Scale::Quick {
+    // Removed at the end of this function, when the process has ended.
+    let group = if request.has_quota { Some(CpuGroup::make()?) } else { None };
+    if let Some(group) = &group {
+        group.admit(&mut command).map_err(|e| format!("cannot limit the CPU time: {e}"))?;
+    }
+    command.args([SAMPLE_COMMAND, request.contender, request.case]);
+    command.args(["--workers", &request.workers.to_string()]);
+    if request.scale == Scale::Quick {
         command.arg("--quick");
     }
     run_for_sample(command, limit)
@@ -39,7 +50,8 @@ pub fn put_load(load: &Load, limit: Duration) -> Result<Sample, String> {
     run_for_sample(command, limit)
 }
 
-fn own_program() -> Result<Command, String> {
+/// Returns a command that runs this program.
+pub fn own_program() -> Result<Command, String> {
     match std::env::current_exe() {
         Ok(path) => Ok(Command::new(path)),
         Err(e) => Err(format!("cannot find the path of this program: {e}")),
@@ -65,6 +77,7 @@ pub fn serve_sample(suite: &Suite, contender: &str, case: &str, scale: Scale) ->
 
 /// Generates load and prints the measurements. Called in the load generator's process.
 pub fn serve_load(load: &str) -> Result<ExitCode, String> {
+    cpu_group::leave().map_err(|e| format!("cannot leave the CPU quota of the server: {e}"))?;
     let load = serde_json::from_str(load).map_err(|e| format!("cannot parse the load: {e}"))?;
     write_sample(
         &load::run(&load).map_err(|e| format!("cannot generate load on the server: {e}"))?,

@@ -1,8 +1,10 @@
 //! The command line.
 
 use crate::child::{LOAD_COMMAND, SAMPLE_COMMAND};
+use crate::disturbance::DISTURB_COMMAND;
 use crate::measure::Scale;
 use crate::suite::{Case, Contender, Suite};
+use crate::workers;
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -15,6 +17,7 @@ usage: wakeful-bench all|GROUP|CASE... [OPTIONS]
   --quick               one round with fewer operations: a test that all works, not for figures
   --only NAME,NAME...   measure only these contenders; ratios need Tokio's
   --rounds N            run N rounds of every case, however long they take
+  --workers N           give multi-thread contenders N workers instead of 2
   --json FILE           also write every sample to FILE
   --write               also write RESULTS.md and results.svg to the folder bench";
 
@@ -22,8 +25,9 @@ pub enum Invocation {
     Help,
     List,
     Run(RunOptions),
-    Sample { contender: String, case: String, scale: Scale },
+    Sample { contender: String, case: String, scale: Scale, workers: usize },
     Load { load: String },
+    Disturb { disturbance: String },
 }
 
 #[derive(Debug, PartialEq)]
@@ -33,6 +37,8 @@ pub struct RunOptions {
     pub scale: Scale,
     pub only: Option<Vec<String>>,
     pub rounds: Option<usize>,
+    /// The number of workers of multi-thread contenders.
+    pub workers: usize,
     pub json: Option<PathBuf>,
     pub write: bool,
 }
@@ -43,6 +49,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation
         scale: Scale::Full,
         only: None,
         rounds: None,
+        workers: workers::DEFAULT,
         json: None,
         write: false,
     };
@@ -58,6 +65,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation
             Long("rounds") => {
                 options.rounds = Some(parser.value()?.parse::<NonZeroUsize>()?.get());
             }
+            Long("workers") => options.workers = parser.value()?.parse::<NonZeroUsize>()?.get(),
             Long("write") => options.write = true,
             Long("json") => options.json = Some(parser.value()?.into()),
             Value(name) => options.selected.push(name.string()?),
@@ -75,8 +83,12 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation
             contender: contender.into(),
             case: case.into(),
             scale: options.scale,
+            workers: options.workers,
         }),
         [LOAD_COMMAND, load] => Ok(Invocation::Load { load: load.into() }),
+        [DISTURB_COMMAND, disturbance] => {
+            Ok(Invocation::Disturb { disturbance: disturbance.into() })
+        }
         _ => Ok(Invocation::Run(options)),
     }
 }
@@ -135,7 +147,8 @@ mod tests {
 
     #[test]
     fn options_may_come_anywhere() {
-        let options = run_options("x --only a,b y/1 --quick --rounds=3 --json out.json --write");
+        let options =
+            run_options("x --only a,b y/1 --quick --rounds=3 --workers 4 --json out.json --write");
         assert_eq!(
             options,
             RunOptions {
@@ -143,6 +156,7 @@ mod tests {
                 scale: Scale::Quick,
                 only: Some(vec!["a".into(), "b".into()]),
                 rounds: Some(3),
+                workers: 4,
                 json: Some("out.json".into()),
                 write: true,
             }
@@ -151,7 +165,15 @@ mod tests {
 
     #[test]
     fn invalid_command_lines_are_errors() {
-        for line in ["", "all --rounds 0", "all --rounds many", "all --fast", "all --only"] {
+        let lines = [
+            "",
+            "all --rounds 0",
+            "all --rounds many",
+            "all --workers 0",
+            "all --fast",
+            "all --only",
+        ];
+        for line in lines {
             let parsed = parse(line.split_whitespace().map(OsString::from));
             assert!(parsed.is_err(), "`{line}` was accepted");
         }

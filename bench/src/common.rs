@@ -1,7 +1,10 @@
 //! Building blocks of the cases. The scheduling cases use the same primitives for every contender,
 //! so that they compare schedulers, and not each contender's own primitives.
 
+use crate::os;
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
@@ -14,6 +17,29 @@ pub fn compute_for(span: Duration) {
     while begun.elapsed() < span {
         std::hint::black_box(());
     }
+}
+
+/// Uses this much CPU time. Unlike with [`compute_for`], time during which other threads have the
+/// CPU does not count.
+pub fn use_cpu_for(cpu_time: Duration) {
+    let end = os::thread_cpu_time() + cpu_time;
+    while os::thread_cpu_time() < end {
+        std::hint::black_box(());
+    }
+}
+
+/// Returns a random number of microseconds.
+pub fn random_us(range: Range<u64>) -> Duration {
+    thread_local! {
+        static RANDOM: Cell<u64> = const { Cell::new(0x2545_f491_4f6c_dd1d) };
+    }
+    // Xorshift.
+    let mut random = RANDOM.get();
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    RANDOM.set(random);
+    Duration::from_micros(range.start + random % (range.end - range.start))
 }
 
 /// Counts down to zero, and then wakes its only waiter.
@@ -134,5 +160,25 @@ impl Gate {
             state.waiting.push(cx.waker().clone());
             Poll::Pending
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_is_used_on_this_thread() {
+        let cpu_time = Duration::from_millis(2);
+        let before = os::thread_cpu_time();
+        use_cpu_for(cpu_time);
+        assert!(os::thread_cpu_time() - before >= cpu_time);
+    }
+
+    #[test]
+    fn random_durations_are_in_the_range_and_differ() {
+        let drawn: Vec<_> = (0..1_000).map(|_| random_us(10..20).as_micros()).collect();
+        assert!((10..20).all(|us| drawn.contains(&us)));
+        assert!(drawn.iter().all(|us| (10..20).contains(us)));
     }
 }

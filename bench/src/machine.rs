@@ -1,4 +1,4 @@
-//! The machine and the versions of a run, which a reader needs to interpret the figures.
+//! The machine, the workers and the versions of a run, which a reader needs to interpret the figures.
 
 use crate::os;
 use crate::suite::Contender;
@@ -12,6 +12,8 @@ const LOCK_FILE: &str = include_str!("../Cargo.lock");
 #[derive(Serialize)]
 pub struct Machine {
     cpus: usize,
+    /// The number of workers of multi-thread contenders.
+    pub workers: usize,
     cpu_model: Option<String>,
     kernel: String,
     rustc: &'static str,
@@ -23,7 +25,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    pub fn look(contenders: &[&Contender]) -> Machine {
+    pub fn look(contenders: &[&Contender], workers: usize) -> Machine {
         let mut packages = Vec::new();
         for name in contenders.iter().flat_map(|contender| contender.packages) {
             let package = format!("{name} {}", locked_version(LOCK_FILE, name).unwrap_or("?"));
@@ -33,6 +35,7 @@ impl Machine {
         }
         Machine {
             cpus: os::cpus(),
+            workers,
             cpu_model: cpu_model(),
             kernel: kernel(),
             rustc: env!("BENCH_RUSTC_VERSION"),
@@ -47,7 +50,7 @@ impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let model = self.cpu_model.as_deref().unwrap_or("model unknown");
         write!(f, "{} CPUs ({model}), {}, {}; ", self.cpus, self.kernel, self.rustc)?;
-        write!(f, "{}", self.packages.join(", "))?;
+        write!(f, "{} workers; {}", self.workers, self.packages.join(", "))?;
         if let Some(commit) = &self.commit {
             write!(f, "; tree at {commit}")?;
         }

@@ -6,6 +6,8 @@ mod child;
 mod cli;
 mod common;
 mod contenders;
+mod cpu_group;
+mod disturbance;
 mod goals;
 mod hello;
 mod json;
@@ -24,6 +26,7 @@ mod results;
 mod rounds;
 mod runtime;
 mod suite;
+mod workers;
 mod wrk;
 
 use cli::{Invocation, RunOptions};
@@ -49,10 +52,12 @@ fn main() -> ExitCode {
             list(&suite);
             Ok(ExitCode::SUCCESS)
         }
-        Ok(Invocation::Sample { contender, case, scale }) => {
+        Ok(Invocation::Sample { contender, case, scale, workers }) => {
+            workers::set(workers);
             Ok(child::serve_sample(&suite, &contender, &case, scale))
         }
         Ok(Invocation::Load { load }) => child::serve_load(&load),
+        Ok(Invocation::Disturb { disturbance }) => disturbance::serve(&disturbance),
         Ok(Invocation::Run(options)) => run(&suite, &options),
         Err(e) => Err(format!("{e}\n\n{}", cli::USAGE)),
     };
@@ -85,7 +90,7 @@ fn run(suite: &Suite, options: &RunOptions) -> Result<ExitCode, String> {
     };
     let begun = Instant::now();
     let ticks_begun = CpuTicks::now();
-    let machine = Machine::look(&contenders);
+    let machine = Machine::look(&contenders, options.workers);
     println!("{machine}\n\n{}", markdown::LEGEND);
 
     let mut placement = Placement::look_around();

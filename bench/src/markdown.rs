@@ -7,6 +7,7 @@ use crate::placement::Placement;
 use crate::report::{PICTURE_FILE, Report};
 use crate::results::{Cell, Row};
 use crate::suite::{Case, Contender};
+use crate::workers;
 use std::fmt::Write;
 
 pub const LEGEND: &str = "\
@@ -38,9 +39,13 @@ const LEVEL: &str = "Not told apart from Tokio (the ratio's bounds include 1)";
 pub fn document(report: &Report) -> String {
     let mut text = String::from("# Results\n\n");
     let rounds = report.rounds.map_or(String::new(), |rounds| format!(" --rounds {rounds}"));
+    let workers = match report.machine.workers {
+        workers::DEFAULT => String::new(),
+        workers => format!(" --workers {workers}"),
+    };
     let _ = writeln!(
         text,
-        "Written by `cargo run --release --manifest-path bench/Cargo.toml -- all{rounds} --write`; how it is measured, and\n\
+        "Written by `cargo run --release --manifest-path bench/Cargo.toml -- all{rounds}{workers} --write`; how it is measured, and\n\
          how to read it: [README.md](README.md).\n"
     );
     if report.quick {
@@ -165,6 +170,9 @@ pub fn table(cases: &[&Case], rows: &[Row], contenders: &[&Contender]) -> String
     for case in cases {
         let _ = writeln!(text, "- `{}`: {}.", case.name, case.about);
     }
+    if rows.is_empty() {
+        return text + "\nNo figures: `Not measured` or `Notes` says why.\n";
+    }
     let names: String = columns.iter().map(|contender| format!(" {} |", contender.name)).collect();
     let _ = writeln!(text, "\n| case | metric |{names} best peer |");
     let _ = writeln!(text, "|---|---|{}---|", "---:|".repeat(columns.len()));
@@ -272,6 +280,17 @@ mod tests {
              | case | metric | wakeful-mt | base | best peer |\n\
              |---|---|---:|---:|---|\n\
              | case | wall, ns/op | ~**60.0** (2.25x) | 120 | base (2.25x) |\n"
+        );
+    }
+
+    #[test]
+    fn a_group_without_figures_has_no_table() {
+        let (case, ours) = (case(), Contender::new("wakeful-mt", &[]));
+        assert_eq!(
+            table(&[&case], &[], &[&ours]),
+            "### group\n\n\
+             - `group/case`: what it does.\n\n\
+             No figures: `Not measured` or `Notes` says why.\n"
         );
     }
 

@@ -15,6 +15,11 @@ pub fn process_cpu_time() -> Duration {
     read_clock(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
+/// Returns the CPU time of the calling thread.
+pub fn thread_cpu_time() -> Duration {
+    read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 /// Returns the CPU time of all threads of another process.
 pub fn process_cpu_time_of(pid: u32) -> Duration {
     let mut clock = 0;
@@ -47,6 +52,26 @@ pub fn pin_to_cpu(cpu: usize) {
         libc::sched_setaffinity(0, mem::size_of_val(&set), &set)
     };
     assert_eq!(failed, 0, "cannot pin the thread to CPU {cpu}");
+}
+
+pub fn parent() -> u32 {
+    // SAFETY: takes no pointers.
+    unsafe { libc::getppid() as u32 }
+}
+
+/// Stops a process and continues it after `span`.
+pub fn stop_for(pid: u32, span: Duration) -> io::Result<()> {
+    signal(pid, libc::SIGSTOP)?;
+    std::thread::sleep(span);
+    signal(pid, libc::SIGCONT)
+}
+
+fn signal(pid: u32, signal: libc::c_int) -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    match unsafe { libc::kill(pid as libc::pid_t, signal) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Raises the limit of descriptors to its hard limit. Shells often start programs with 1,024.
@@ -93,15 +118,22 @@ pub fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
 
 /// Returns the resident memory of this process.
 pub fn resident_bytes() -> u64 {
+    let resident = own_status("VmRSS:");
+    let kib = resident.strip_suffix(" kB").and_then(|kib| kib.parse::<u64>().ok());
+    kib.expect("/proc/self/status has a VmRSS line in kB") * 1024
+}
+
+/// Returns the number of threads of this process.
+pub fn threads() -> usize {
+    own_status("Threads:").parse().expect("the number of threads is a number")
+}
+
+/// Returns the value of a line of `/proc/self/status`.
+fn own_status(name: &str) -> String {
     let status =
-        std::fs::read_to_string("/proc/self/status").expect("memory cases need Linux's /proc");
-    let resident_kib: u64 = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .and_then(|rest| rest.trim().strip_suffix(" kB"))
-        .and_then(|kib| kib.parse().ok())
-        .expect("/proc/self/status has a VmRSS line in kB");
-    resident_kib * 1024
+        std::fs::read_to_string("/proc/self/status").expect("these cases need Linux's /proc");
+    let value = status.lines().find_map(|line| line.strip_prefix(name));
+    value.unwrap_or_else(|| panic!("/proc/self/status has no line {name}")).trim().into()
 }
 
 /// How the CPUs of this machine have spent their time since boot, in clock ticks.

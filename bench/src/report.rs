@@ -20,7 +20,7 @@ pub struct Report<'a> {
     pub rows: Vec<Row<'a>>,
     /// Contenders that crashed, hung, or returned no figures.
     pub failures: Vec<String>,
-    /// Cases with fewer rounds than planned.
+    /// Cases that are skipped, or have fewer rounds than planned.
     pub notes: Vec<String>,
     pub took: Duration,
     pub placement: Placement,

@@ -1,7 +1,8 @@
 //! The order in which samples are taken.
 
-use crate::child;
+use crate::child::{self, SampleRequest};
 use crate::cli::RunOptions;
+use crate::cpu_group::CpuGroup;
 use crate::measure::Scale;
 use crate::placement::Placement;
 use crate::progress::Progress;
@@ -15,7 +16,7 @@ const SAMPLE_LIMIT: Duration = Duration::from_secs(20);
 /// After this time, a case starts no further round.
 const CASE_BUDGET: Duration = Duration::from_secs(30);
 
-/// A contender whose samples take longer skips the rounds after the second, to leave time to the
+/// A contender whose samples take longer, beyond what they take by design, skips the rounds after the second, to leave time to the
 /// others.
 const SLOW_SAMPLE: Duration = Duration::from_millis(2500);
 
@@ -24,7 +25,7 @@ pub struct CaseOutcome<'a> {
     pub rows: Vec<Row<'a>>,
     /// Contenders that crashed, hung, or returned no figures.
     pub failures: Vec<String>,
-    /// Cases with fewer rounds than planned.
+    /// Cases that are skipped, or have fewer rounds than planned.
     pub notes: Vec<String>,
 }
 
@@ -43,6 +44,11 @@ pub fn run_case<'a>(
         (None, Scale::Full) => case.rounds,
     };
     let mut outcome = CaseOutcome { rows: Vec::new(), failures: Vec::new(), notes: Vec::new() };
+    if let Some(why) = not_possible(case) {
+        outcome.notes.push(format!("{}: skipped. {why}", case.name));
+        progress.case_done(case.name, Duration::ZERO);
+        return outcome;
+    }
     // An explicit number of rounds is kept, however long they take.
     let may_shorten = options.rounds.is_none();
     let begun = Instant::now();
@@ -54,9 +60,16 @@ pub fn run_case<'a>(
         for contender in turn_order(&live, round) {
             let entry = format!("{}: {}", case.name, contender.name);
             progress.sample_begins(case.name, contender.name, round + 1, planned);
+            let request = SampleRequest {
+                contender: contender.name,
+                case: case.name,
+                scale: options.scale,
+                workers: options.workers,
+                has_quota: case.has_quota,
+            };
             let (taken, took) = placement.sample(|| {
                 let begun = Instant::now();
-                let taken = child::sample(contender.name, case.name, options.scale, SAMPLE_LIMIT);
+                let taken = child::sample(&request, SAMPLE_LIMIT);
                 (taken, begun.elapsed())
             });
             let mut sits_out = false;
@@ -64,7 +77,7 @@ pub fn run_case<'a>(
                 Ok(sample) => {
                     results::record(&mut outcome.rows, case, contender, sample);
                     let done = round + 1;
-                    let slow = took > SLOW_SAMPLE;
+                    let slow = took > SLOW_SAMPLE + case.takes;
                     if may_shorten && slow && (2..planned).contains(&done) {
                         outcome.notes.push(format!("{entry}: {done} of {planned} rounds, slow"));
                         sits_out = true;
@@ -82,6 +95,15 @@ pub fn run_case<'a>(
     }
     progress.case_done(case.name, begun.elapsed());
     outcome
+}
+
+/// Returns why this machine cannot run the case, or `None` if it can.
+fn not_possible(case: &Case) -> Option<String> {
+    if !case.has_quota {
+        return None;
+    }
+    let why = CpuGroup::make().err()?;
+    Some(format!("This machine does not permit a CPU quota ({why})"))
 }
 
 /// Each round starts with another contender, so that none always follows the same one in the same

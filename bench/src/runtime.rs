@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::time::Duration;
 
 /// The core of a runtime: enough for the scheduling and memory cases.
@@ -43,6 +44,27 @@ pub trait RemoteSpawn: Runtime {
 /// Sleeping.
 pub trait Timers: Runtime {
     fn sleep(duration: Duration) -> impl Future<Output = ()> + Send + 'static;
+}
+
+/// Sleeps whose deadline can be changed.
+pub trait ResetSleeps: Runtime {
+    type Sleep: Future<Output = ()>;
+
+    /// Builds a new runtime and runs `main` on the calling thread, which is not a worker.
+    fn block_on<F: Future>(main: F) -> F::Output;
+
+    fn new_sleep(duration: Duration) -> Self::Sleep;
+
+    fn reset(sleep: Pin<&mut Self::Sleep>, after: Duration);
+}
+
+/// Detection of polls that block their worker.
+pub trait StallCounts: Runtime {
+    /// Returns how often a poll blocked its worker, on the runtime that runs the calling task.
+    fn stalls() -> u64;
+
+    /// Returns how often another thread took over a blocked worker.
+    fn handoffs() -> u64;
 }
 
 /// A pool of threads for blocking calls.

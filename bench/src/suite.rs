@@ -1,6 +1,7 @@
 //! The contenders, and the cases that each of them has.
 
 use crate::measure::{Sample, Scale};
+use std::time::Duration;
 
 /// A case as one contender runs it.
 pub struct Case {
@@ -9,6 +10,10 @@ pub struct Case {
     pub about: &'static str,
     /// The number of rounds in a full run.
     pub rounds: usize,
+    /// How long a full sample takes by design.
+    pub takes: Duration,
+    /// Whether the process of the sample has a CPU quota.
+    pub has_quota: bool,
     /// The metric that matters most, if that is not the first.
     headline: Option<&'static str>,
     /// Takes a sample. Called in a process of its own.
@@ -17,12 +22,30 @@ pub struct Case {
 
 impl Case {
     pub fn new(name: &'static str, about: &'static str, run: fn(Scale) -> Sample) -> Case {
-        Case { name, about, rounds: 5, headline: None, run }
+        Case {
+            name,
+            about,
+            rounds: 5,
+            takes: Duration::ZERO,
+            has_quota: false,
+            headline: None,
+            run,
+        }
     }
 
     /// Sets the number of rounds, for figures that hardly change between processes.
     pub fn rounds(self, rounds: usize) -> Case {
         Case { rounds, ..self }
+    }
+
+    /// Sets how long a full sample takes by design, so that its contenders do not count as slow.
+    pub fn takes(self, takes: Duration) -> Case {
+        Case { takes, ..self }
+    }
+
+    /// Runs the sample under a CPU quota. Where none can be set, the case is skipped.
+    pub fn under_quota(self) -> Case {
+        Case { has_quota: true, ..self }
     }
 
     pub fn headline(self, metric: &'static str) -> Case {

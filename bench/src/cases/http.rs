@@ -20,21 +20,26 @@ pub fn cases<R: HelloServer>() -> Vec<Case> {
 }
 
 fn hello<R: HelloServer>(scale: Scale) -> Sample {
-    if wrk::is_installed() { hello_under_wrk::<R>() } else { hello_under_load::<R>(scale) }
+    if wrk::is_installed() {
+        hello_under_wrk::<R>()
+    } else {
+        hello_for::<R>(Duration::from_millis(scale.pick(1_000, 200) as u64))
+    }
 }
 
 fn serve<R: HelloServer>(listener: std::net::TcpListener) {
     R::run(async move { R::serve_hello(listener).await });
 }
 
-fn hello_under_load<R: HelloServer>(scale: Scale) -> Sample {
+/// Greets on each of 64 connections of our own load generator for this time.
+pub fn hello_for<R: HelloServer>(span: Duration) -> Sample {
     let traffic = Traffic {
         connections: CONNECTIONS,
         exchange: Exchange::Hello,
         pace: None,
         reconnects: false,
-        warm_up: Duration::from_millis(scale.pick(150, 50) as u64),
-        span: Duration::from_millis(scale.pick(1_000, 200) as u64),
+        warm_up: Duration::from_millis(150),
+        span,
     };
     under_load(traffic, serve::<R>)
 }

@@ -1,14 +1,12 @@
 //! Servers whose clients are tasks of the same runtime. No other process needs a CPU, so the
 //! workers share all of the work.
 
-use crate::common::compute_for;
+use crate::common::{compute_for, random_us};
 use crate::measure::{Sample, time_turns};
 use crate::os;
 use crate::runtime::EchoClient;
 use crate::suite::Case;
-use std::cell::Cell;
 use std::ops::Range;
-use std::time::Duration;
 
 /// How long a client computes before a request. It varies, because with a constant time clients
 /// fall into step, and chance decides which of them delay each other.
@@ -30,17 +28,7 @@ pub fn cases<R: EchoClient>() -> Vec<Case> {
 }
 
 fn compute() {
-    thread_local! {
-        static RANDOM: Cell<u64> = const { Cell::new(0x2545_f491_4f6c_dd1d) };
-    }
-    // Xorshift.
-    let mut random = RANDOM.get();
-    random ^= random << 13;
-    random ^= random >> 7;
-    random ^= random << 17;
-    RANDOM.set(random);
-    let span_us = COMPUTES_US.end - COMPUTES_US.start;
-    compute_for(Duration::from_micros(COMPUTES_US.start + random % span_us));
+    compute_for(random_us(COMPUTES_US));
 }
 
 fn exchange<R: EchoClient>(clients: usize, requests: usize, before_each: fn()) -> Sample {

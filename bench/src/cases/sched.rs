@@ -1,9 +1,10 @@
 //! The cost of spawning, waking and switching tasks, measured with the primitives of
 //! [`crate::common`].
 
+use super::split_work::{bursts, requests_of_parts};
 use crate::common::{Gate, Latch, Mailbox, compute_for};
 use crate::measure::{Sample, Scale, time_turns, time_turns_blocking};
-use crate::runtime::{RemoteSpawn, Runtime};
+use crate::runtime::{RemoteSpawn, Runtime, Timers};
 use crate::suite::Case;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +53,11 @@ pub fn cases<R: Runtime>() -> Vec<Case> {
             fork_join::<R>,
         ),
         Case::new(
+            "sched/scatter",
+            "8 requests under way, each of which spawns 8 parts of 10 to 20 us of CPU time and joins them",
+            |scale| requests_of_parts::<R>(8, Duration::from_millis(scale.pick(1_000, 100) as u64)),
+        ),
+        Case::new(
             "sched/start_stop",
             "a runtime made, an empty task run on it, and taken down, per runtime",
             start_stop::<R>,
@@ -77,6 +83,20 @@ fn fork_join<R: Runtime>(scale: Scale) -> Sample {
 fn start_stop<R: Runtime>(scale: Scale) -> Sample {
     let runtimes = scale.pick(100, 10);
     time_turns_blocking(runtimes, || (0..runtimes).for_each(|_| R::run(async {})))
+}
+
+pub fn timed_cases<R: Timers>() -> Vec<Case> {
+    vec![
+        Case::new(
+            "sched/bursts",
+            "every 4 ms a burst of 32 tasks of 50 us of CPU time: how long until the last has ended",
+            |scale| {
+                let span = Duration::from_millis(scale.pick(1_000, 100) as u64);
+                bursts::<R>(Duration::from_millis(4), span)
+            },
+        )
+        .headline("p99"),
+    ]
 }
 
 pub fn remote_cases<R: RemoteSpawn>() -> Vec<Case> {

@@ -56,6 +56,11 @@ fn traffic(scale: Scale, connections: usize, bytes: usize) -> Traffic {
     }
 }
 
+/// Echoes 64 bytes on each of 64 connections for this time.
+pub fn echo_for<R: EchoServer>(span: Duration) -> Sample {
+    under_traffic::<R>(Traffic { span, ..traffic(Scale::Full, 64, 64) })
+}
+
 fn under_traffic<R: EchoServer>(traffic: Traffic) -> Sample {
     let Exchange::Echo { bytes } = traffic.exchange else { unreachable!("nothing else is sent") };
     let buffer_bytes = bytes.max(BUFFER_BYTES_MIN);

@@ -14,6 +14,7 @@ pub fn one_thread() -> Contender {
     Contender::new("compio", &["compio"])
         .against("tokio-mt")
         .with(cases::sched::cases::<Compio>())
+        .with(cases::sched::timed_cases::<Compio>())
         .with(cases::blocking::cases::<Compio>())
         .with(cases::timer::cases::<Compio>())
         .with(cases::fairness::cases::<Compio>())

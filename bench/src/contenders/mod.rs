@@ -24,7 +24,7 @@ pub fn suite() -> Suite {
             unwatched::multi_thread(),
             tokio::multi_thread(),
             tokio::current_thread(),
-            smol::two_threads(),
+            smol::multi_thread(),
             monoio::one_thread(),
             compio::one_thread(),
             channels::tokio_sync(),
@@ -42,13 +42,16 @@ pub fn suite() -> Suite {
 mod tests {
     use super::*;
 
+    /// Cases that are measured without a baseline: Tokio does not detect stalls.
+    const ABSOLUTE: [&str; 2] = ["crowded/stalls_8w", "crowded/stopped_8w"];
+
     #[test]
     fn baselines_have_every_case_of_their_contenders() {
         let suite = suite();
         for contender in &suite.contenders {
             let Some(baseline) = contender.baseline else { continue };
             let baseline = suite.contender(baseline).expect("a baseline is a contender itself");
-            for case in contender.cases() {
+            for case in contender.cases().iter().filter(|case| !ABSOLUTE.contains(&case.name)) {
                 let known = baseline.case(case.name).is_some();
                 assert!(known, "{} lacks {}", baseline.name, case.name);
             }

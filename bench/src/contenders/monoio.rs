@@ -15,6 +15,7 @@ pub fn one_thread() -> Contender {
     Contender::new("monoio", &["monoio"])
         .against("tokio-mt")
         .with(cases::sched::cases::<Monoio>())
+        .with(cases::sched::timed_cases::<Monoio>())
         .with(cases::blocking::cases::<Monoio>())
         .with(cases::file::cases::<Monoio>())
         .with(cases::timer::cases::<Monoio>())

@@ -1,5 +1,5 @@
-//! The smol family: one `async_executor::Executor` run by two threads, each of them in
-//! `async_io::block_on`, and the pool of the `blocking` crate.
+//! The smol family: one `async_executor::Executor` run by several threads, each of them
+//! in `async_io::block_on`, and the pool of the `blocking` crate.
 
 use super::channels::AsyncChannel;
 use crate::cases;
@@ -10,6 +10,7 @@ use crate::runtime::{
     SpawnBlocking, Timers,
 };
 use crate::suite::Contender;
+use crate::workers;
 use async_executor::Executor;
 use async_io::Async;
 use async_lock::{Mutex, Semaphore};
@@ -27,10 +28,11 @@ use std::task::{Context, Poll, ready};
 use std::thread;
 use std::time::Duration;
 
-pub fn two_threads() -> Contender {
+pub fn multi_thread() -> Contender {
     Contender::new("smol", &["async-executor", "async-io", "async-lock", "blocking"])
         .against("tokio-mt")
         .with(cases::sched::cases::<Smol>())
+        .with(cases::sched::timed_cases::<Smol>())
         .with(cases::sched::remote_cases::<Smol>())
         .with(cases::sync::channel_cases::<Smol, AsyncChannel>())
         .with(cases::sync::unbounded_channel_cases::<Smol, AsyncChannel>())
@@ -59,7 +61,7 @@ static EXECUTOR: Executor<'static> = Executor::new();
 fn start_threads() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        for _ in 0..2 {
+        for _ in 0..workers::count() {
             thread::spawn(|| async_io::block_on(EXECUTOR.run(pending::<()>())));
         }
     });

@@ -1,9 +1,9 @@
-//! Tokio, the baseline: `tokio-mt` (multi-thread, 2 workers) and `tokio-ct` (current-thread).
+//! Tokio, the baseline: `tokio-mt` (multi-thread) and `tokio-ct` (current-thread).
 
 super::tokio_shaped::tokio_shaped!(tokio);
 
 pub fn multi_thread() -> Contender {
-    flavour::<true>("tokio-mt")
+    on_workers(flavour::<true>("tokio-mt"))
 }
 
 pub fn current_thread() -> Contender {

@@ -11,21 +11,24 @@ macro_rules! tokio_shaped {
 
         pub(super) struct OnRuntime<const MULTI_THREAD: bool>;
 
+        fn build(multi_thread: bool) -> ::$library::runtime::Runtime {
+            let mut builder = if multi_thread {
+                ::$library::runtime::Builder::new_multi_thread()
+            } else {
+                ::$library::runtime::Builder::new_current_thread()
+            };
+            if multi_thread {
+                builder.worker_threads($crate::workers::count());
+            }
+            builder.enable_all().build().unwrap()
+        }
+
         impl<const MULTI_THREAD: bool> Runtime for OnRuntime<MULTI_THREAD> {
             fn run<F>(main: F) -> F::Output
             where
                 F: Future<Output: Send + 'static> + Send + 'static,
             {
-                let mut builder = if MULTI_THREAD {
-                    ::$library::runtime::Builder::new_multi_thread()
-                } else {
-                    ::$library::runtime::Builder::new_current_thread()
-                };
-                if MULTI_THREAD {
-                    builder.worker_threads(2);
-                }
-                let runtime = builder.enable_all().build().unwrap();
-                runtime.block_on(async { ::$library::spawn(main).await.unwrap() })
+                build(MULTI_THREAD).block_on(async { ::$library::spawn(main).await.unwrap() })
             }
 
             fn spawn<F>(future: F) -> impl Future<Output = F::Output> + Send + 'static
@@ -66,6 +69,22 @@ macro_rules! tokio_shaped {
         impl<const MULTI_THREAD: bool> Timers for OnRuntime<MULTI_THREAD> {
             fn sleep(duration: Duration) -> impl Future<Output = ()> + Send + 'static {
                 ::$library::time::sleep(duration)
+            }
+        }
+
+        impl<const MULTI_THREAD: bool> $crate::runtime::ResetSleeps for OnRuntime<MULTI_THREAD> {
+            type Sleep = ::$library::time::Sleep;
+
+            fn block_on<F: Future>(main: F) -> F::Output {
+                build(MULTI_THREAD).block_on(main)
+            }
+
+            fn new_sleep(duration: Duration) -> Self::Sleep {
+                ::$library::time::sleep(duration)
+            }
+
+            fn reset(sleep: std::pin::Pin<&mut Self::Sleep>, after: Duration) {
+                sleep.reset(::$library::time::Instant::now() + after);
             }
         }
 
@@ -112,6 +131,7 @@ macro_rules! tokio_shaped {
         fn flavour<const MULTI_THREAD: bool>(name: &'static str) -> Contender {
             Contender::new(name, &[stringify!($library)])
                 .with(cases::sched::cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::sched::timed_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::sched::remote_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(sync_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::blocking::cases::<OnRuntime<MULTI_THREAD>>())
@@ -127,6 +147,14 @@ macro_rules! tokio_shaped {
                 .with(cases::mem::event_cases::<OnRuntime<MULTI_THREAD>, Notify>())
                 .with(cases::mem::connection_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::blocking_abuse::cases::<OnRuntime<MULTI_THREAD>>())
+        }
+
+        /// Adds the cases for runtimes whose workers share the CPUs.
+        fn on_workers(contender: Contender) -> Contender {
+            contender
+                .with(cases::neighbours::cases::<OnRuntime<true>>())
+                .with(cases::quota::cases::<OnRuntime<true>>())
+                .with(cases::crowded::cases::<OnRuntime<true>>())
         }
 
         crate::contenders::tokio_shaped_servers::servers!($library);

@@ -3,9 +3,11 @@
 
 use super::wakeful::OnRuntime;
 use crate::cases;
-use crate::runtime::{EchoServer, RemoteSpawn, Runtime};
+use crate::runtime::{EchoServer, RemoteSpawn, Runtime, Timers};
 use crate::suite::Contender;
+use crate::workers;
 use std::net::TcpListener;
+use std::time::Duration;
 
 struct Unwatched;
 
@@ -15,7 +17,7 @@ impl Runtime for Unwatched {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         let mut builder = wakeful::runtime::Builder::new_multi_thread();
-        builder.worker_threads(2).enable_all().disable_stall_handoff();
+        builder.worker_threads(workers::count()).enable_all().disable_stall_handoff();
         builder.build().unwrap().block_on(async { wakeful::spawn(main).await.unwrap() })
     }
 
@@ -54,6 +56,12 @@ impl RemoteSpawn for Unwatched {
     }
 }
 
+impl Timers for Unwatched {
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send + 'static {
+        wakeful::time::sleep(duration)
+    }
+}
+
 impl EchoServer for Unwatched {
     async fn serve_echo(listener: TcpListener, buffer_bytes: usize) {
         OnRuntime::<true>::serve_echo(listener, buffer_bytes).await;
@@ -65,6 +73,7 @@ pub fn multi_thread() -> Contender {
         .against("wakeful-mt")
         .by_name_only()
         .with(cases::sched::cases::<Unwatched>())
+        .with(cases::sched::timed_cases::<Unwatched>())
         .with(cases::sched::remote_cases::<Unwatched>())
         .with(cases::tcp_echo::cases::<Unwatched>())
         .with(cases::paced_echo::cases::<Unwatched>())
