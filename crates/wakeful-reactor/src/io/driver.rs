@@ -126,11 +126,6 @@ impl IoDriver {
         }
     }
 
-    /// Returns whether a thread waits for events, or is about to.
-    pub fn has_waiter(&self) -> bool {
-        self.wake_state.is_waiting()
-    }
-
     /// Takes the events that are there, without waiting for more. Callable from any thread.
     ///
     /// Does nothing while another thread waits, because that thread takes the events. The wakers of

@@ -64,11 +64,6 @@ impl IoHandle {
         }
     }
 
-    /// Returns whether a thread waits in the driver, or is about to.
-    pub(crate) fn has_waiter(&self) -> bool {
-        self.driver.as_ref().is_some_and(|io| io.has_waiter())
-    }
-
     /// Returns whether the kernel has events that no thread has taken yet.
     pub(crate) fn has_events(&self) -> bool {
         self.driver.as_ref().is_some_and(|io| io.has_events())

@@ -24,10 +24,6 @@ impl IoHandle {
 
     pub(crate) fn look(&self, _: &mut LookEvents, _: CallWaker<'_>) {}
 
-    pub(crate) fn has_waiter(&self) -> bool {
-        false
-    }
-
     pub(crate) fn has_events(&self) -> bool {
         false
     }
