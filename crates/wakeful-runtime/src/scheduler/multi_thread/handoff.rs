@@ -26,8 +26,7 @@
 //! settled, the task is noted as `detached`, for the shutdown.
 
 use super::MultiThread;
-use super::lease::{Lease, SuspendError, SuspendedLease, UserCode};
-use super::worker::Worker;
+use super::lease::{Lease, SuspendError, SuspendedLease, UserCode, suspend_all};
 use super::worker_thread::run_with_lease;
 use std::io;
 use std::panic::Location;
@@ -42,6 +41,20 @@ pub(super) struct Stuck {
     /// The worker's progress. It has changed if the thread runs other user code by now.
     pub(super) progress: u64,
     pub(super) since: Instant,
+}
+
+/// How many leases are suspended with one fence, at most. Bounds how long a thread whose lease is
+/// suspended waits for the inspections of other workers.
+const SUSPENDED_MAX: usize = 64;
+
+/// A worker to inspect.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Suspect {
+    pub(super) index: usize,
+    /// The worker's progress when its user code was seen.
+    pub(super) progress: u64,
+    /// A timer counts as something left if it is due within this time.
+    pub(super) within: Duration,
 }
 
 /// What an inspection of a stalled worker found.
@@ -64,21 +77,38 @@ pub(super) enum StandbyCall {
 }
 
 impl MultiThread {
-    /// Inspects a worker whose thread is stuck in user code. Returns `None` if the worker has made
-    /// progress since, or its thread may be in a core section.
+    /// Inspects workers whose threads are stuck in user code. Returns one element for each: `None`
+    /// if the worker has made progress since, or its thread may be in a core section.
     ///
-    /// With `publish`, other workers can steal its tasks from now on. A timer counts as something
-    /// left if it is due `within` that time.
-    pub(super) fn inspect(
+    /// With `publish`, other workers can steal the tasks of these workers from now on.
+    pub(super) fn inspect_all(
         &self,
-        index: usize,
-        progress: u64,
-        within: Duration,
+        suspects: &[Suspect],
+        publish: bool,
+    ) -> Vec<Option<Inspection>> {
+        let mut found = Vec::with_capacity(suspects.len());
+        for suspects in suspects.chunks(SUSPENDED_MAX) {
+            let slots = suspects.iter().map(|suspect| &self.workers[suspect.index].lease_slot);
+            let Some(suspended) = self.note_refused_fence(suspend_all(slots)) else {
+                found.extend(suspects.iter().map(|_| None));
+                continue;
+            };
+            let inspect = |(suspect, suspended): (&Suspect, Option<SuspendedLease<'_>>)| {
+                self.inspect(suspect, suspended?, publish)
+            };
+            found.extend(suspects.iter().zip(suspended).map(inspect));
+        }
+        found
+    }
+
+    fn inspect(
+        &self,
+        suspect: &Suspect,
+        suspended: SuspendedLease<'_>,
         publish: bool,
     ) -> Option<Inspection> {
-        let worker = &self.workers[index];
-        let suspended = self.suspend(worker)?;
-        if worker.progress() != progress {
+        let worker = &self.workers[suspect.index];
+        if worker.progress() != suspect.progress {
             return None;
         }
         worker.core.with_mut(|core| {
@@ -87,11 +117,11 @@ impl MultiThread {
             let core = unsafe { &mut *core };
             let is_published = publish && core.publish_all(&worker.queue);
             if is_published {
-                self.idle.set_queued(index);
+                self.idle.set_queued(suspect.index);
             }
             // While a worker counts as searching no other is notified, so it must not be stuck.
             let has_work = !core.is_idle() || core.searching;
-            let needs_thread = has_work || self.info.time.is_soon_due(&core.timers, within);
+            let needs_thread = has_work || self.info.time.is_soon_due(&core.timers, suspect.within);
             let task = match suspended.user_code() {
                 UserCode::Poll(task) => {
                     // SAFETY: the task being polled is alive while the lease is suspended.
@@ -105,10 +135,9 @@ impl MultiThread {
         })
     }
 
-    /// Suspends the lease if its holder is in user code. If the fence fails, no other thread could
-    /// rescue tasks behind a stuck poll, so workers stop keeping tasks local.
-    fn suspend<'a>(&self, worker: &'a Worker) -> Option<SuspendedLease<'a>> {
-        let suspended = worker.lease_slot.suspend();
+    /// Returns what was suspended, if anything. If the fence failed, no other thread could rescue
+    /// tasks behind a stuck poll, so workers stop keeping tasks local.
+    fn note_refused_fence<T>(&self, suspended: Result<T, SuspendError>) -> Option<T> {
         if let Err(SuspendError::NoFence) = suspended {
             self.keep_no_tasks();
         }
@@ -134,7 +163,7 @@ impl MultiThread {
     /// (3) Takes over the worker if its thread is still stuck. Returns the calling thread's lease.
     pub(super) fn take_over(&self, index: usize, stuck: Stuck) -> Option<Arc<Lease>> {
         let (worker, lease) = (&self.workers[index], self.new_lease());
-        let suspended = self.suspend(worker)?;
+        let suspended = self.note_refused_fence(worker.lease_slot.suspend())?;
         if worker.progress() != stuck.progress {
             return None;
         }

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!   holder, in `begin_section`        revoking thread, in `suspend`, with the slot's lock held
-//!   in_section = true                 state = SUSPENDED
+//!   in_section = true                 state = SUSPENDED, of one lease or of several
 //!   light fence                       heavy fence (every thread passes one)
 //!   state is HELD? ──▶ proceed        in a section, or no user code? ──▶ state = HELD, give up
 //!        no ──▶ in_section = false,   else the core is this thread's until it unlocks:
@@ -21,6 +21,12 @@
 //! which the state is final. The revoking thread sees what the holder wrote in earlier sections, by
 //! the release at the end of each section and the acquire load in `suspend`. The holder sees what
 //! the revoking thread wrote by the lock, or by the release store and acquire load of the state.
+//!
+//! The heavy fence interrupts every CPU that runs a thread of the process. So the monitor marks all
+//! leases that it wants to inspect as suspended, and one fence serves all ([`suspend_all`]). It
+//! then holds several slot locks at once. That cannot deadlock: no other thread holds more than
+//! one, and a thread that holds one waits for no section of another worker, and for no lock that is
+//! held while a section begins.
 //!
 //! Only a holder **in user code** ([`UserCode`]) can be suspended. Such a thread reaches the worker
 //! through new core sections only, and without one it proceeds as after `block_in_place`. It is
@@ -287,21 +293,21 @@ impl LeaseSlot {
     /// Suspends the lease if its holder is in user code: the holder cannot begin a core section
     /// until the returned guard is dropped.
     pub(super) fn suspend(&self) -> Result<SuspendedLease<'_>, SuspendError> {
+        let begun = self.begin_suspend().ok_or(SuspendError::NotInUserCode)?;
+        if !fence_all() {
+            return Err(SuspendError::NoFence);
+        }
+        begun.after_fence().ok_or(SuspendError::NotInUserCode)
+    }
+
+    /// Marks the lease as suspended if its holder is in user code. The caller has to make the heavy
+    /// fence.
+    fn begin_suspend(&self) -> Option<BegunSuspension<'_>> {
         let holder = self.0.lock();
-        let Holder::Held(lease) = &*holder else { return Err(SuspendError::NotInUserCode) };
-        if lease.user_code().is_none() {
-            return Err(SuspendError::NotInUserCode);
-        }
-        let LeaseFlags { in_section, state, .. } = &*lease.flags;
-        state.store(SUSPENDED, Relaxed);
-        let is_fenced = heavy_fence();
-        let user_code =
-            if is_fenced && !in_section.load(Acquire) { lease.user_code() } else { None };
-        if let Some(user_code) = user_code {
-            return Ok(SuspendedLease { holder, user_code });
-        }
-        state.store(HELD, Release);
-        Err(if is_fenced { SuspendError::NotInUserCode } else { SuspendError::NoFence })
+        let Holder::Held(lease) = &*holder else { return None };
+        let user_code = lease.user_code()?;
+        lease.flags.state.store(SUSPENDED, Relaxed);
+        Some(BegunSuspension(SuspendedLease { holder, user_code }))
     }
 
     /// Runs `f` if no thread holds the lease. No thread can acquire it meanwhile.
@@ -311,6 +317,39 @@ impl LeaseSlot {
     }
 }
 
+/// Suspends the leases of `slots` with a single fence. Returns one element for each slot: `None` if
+/// no thread holds the lease, or its holder may be in a core section.
+///
+/// Holds the locks of all suspended leases until they are dropped. For the monitor's thread: no
+/// other thread may hold two of these locks at once.
+pub(super) fn suspend_all<'a>(
+    slots: impl ExactSizeIterator<Item = &'a LeaseSlot>,
+) -> Result<Vec<Option<SuspendedLease<'a>>>, SuspendError> {
+    // Both vectors are allocated before the first lock is taken and never grow: the allocator may
+    // be slow, and holders wait for the locks.
+    let mut begun = Vec::with_capacity(slots.len());
+    let mut suspended = Vec::with_capacity(slots.len());
+    begun.extend(slots.map(LeaseSlot::begin_suspend));
+    if begun.iter().any(Option::is_some) && !fence_all() {
+        return Err(SuspendError::NoFence);
+    }
+    suspended.extend(begun.into_iter().map(|begun| begun?.after_fence()));
+    Ok(suspended)
+}
+
+/// Makes the heavy fence. Returns false if the kernel refuses it.
+fn fence_all() -> bool {
+    #[cfg(all(test, not(wakeful_loom)))]
+    FENCES.set(FENCES.get() + 1);
+    heavy_fence()
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+std::thread_local! {
+    /// How many heavy fences this thread has made to suspend leases.
+    pub(super) static FENCES: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
 /// Why a lease was not suspended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SuspendError {
@@ -318,6 +357,24 @@ pub(super) enum SuspendError {
     NotInUserCode,
     /// The kernel refused the fence, so it is unknown whether the holder is in a core section.
     NoFence,
+}
+
+/// A lease that is marked as suspended, before the heavy fence: its holder may be in a core section.
+/// The holder gets the lease back when this is dropped.
+struct BegunSuspension<'a>(SuspendedLease<'a>);
+
+impl<'a> BegunSuspension<'a> {
+    /// Completes the suspension, if the holder is in user code and not in a core section. The
+    /// caller has made the heavy fence since the lease was marked.
+    fn after_fence(self) -> Option<SuspendedLease<'a>> {
+        let BegunSuspension(mut suspended) = self;
+        let lease = suspended.lease();
+        if lease.flags.in_section.load(Acquire) {
+            return None;
+        }
+        suspended.user_code = lease.user_code()?;
+        Some(suspended)
+    }
 }
 
 /// A suspended lease. The holder gets it back when this is dropped.

@@ -49,7 +49,7 @@
 //! interval.
 
 use super::MultiThread;
-use super::handoff::{Inspection, StandbyCall, Stuck};
+use super::handoff::{Inspection, StandbyCall, Stuck, Suspect};
 use super::lease::Lease;
 use super::worker::{Worker, WorkerCore};
 use crate::scheduler::cpus::cpus;
@@ -315,19 +315,7 @@ impl Monitor {
     /// Serves what is left behind stalled workers. Returns true if a standby thread was called.
     fn handle_stalled(&mut self, now: Instant) -> bool {
         let hands_off = self.scheduler.stalls.config.hands_off;
-        for index in 0..self.workers.len() {
-            let Some(seen) = self.workers[index].as_ref().filter(|seen| seen.is_stalled(now))
-            else {
-                continue;
-            };
-            let within = time_to_next_look(seen.age(now), self.interval);
-            let found = self.scheduler.inspect(index, seen.poll.progress, within, hands_off);
-            let schedules = self.scheduler.workers[index].metrics.local_schedules.get();
-            let seen = self.workers[index].as_mut().expect("it was there at the top of the loop");
-            seen.is_active = seen.schedules != schedules;
-            seen.found_before = found.or(seen.found_before);
-            (seen.found, seen.schedules) = (found, schedules);
-        }
+        self.inspect_stalled(now, hands_off);
         let (all_stalled, is_saturated) = (self.are_all_stalled(now), self.is_saturated());
         let scheduler = &self.scheduler;
         let mut needs_help = if hands_off {
@@ -365,6 +353,26 @@ impl Monitor {
             };
         }
         has_called_standby
+    }
+
+    /// Inspects the stalled workers, and notes what is found.
+    fn inspect_stalled(&mut self, now: Instant, publish: bool) {
+        let stalled = |seen: &&mut SeenPoll| seen.is_stalled(now);
+        let suspect = |seen: &SeenPoll| Suspect {
+            index: seen.index,
+            progress: seen.poll.progress,
+            within: time_to_next_look(seen.age(now), self.interval),
+        };
+        let seen = self.workers.iter().flatten();
+        let suspects: Vec<_> = seen.filter(|seen| seen.is_stalled(now)).map(suspect).collect();
+        let found = self.scheduler.inspect_all(&suspects, publish);
+        let seen = self.workers.iter_mut().flatten().filter(stalled);
+        for (seen, found) in seen.zip(found) {
+            let schedules = self.scheduler.workers[seen.index].metrics.local_schedules.get();
+            seen.is_active = seen.schedules != schedules;
+            seen.found_before = found.or(seen.found_before);
+            (seen.found, seen.schedules) = (found, schedules);
+        }
     }
 
     /// Returns whether all workers are parked but those in known user code. (A worker between two
@@ -486,20 +494,4 @@ impl MultiThread {
 }
 
 #[cfg(all(test, not(wakeful_loom)))]
-mod tests {
-    use super::*;
-
-    const TICK: Duration = Duration::from_millis(2);
-
-    #[test]
-    fn looks_become_rare_when_all_polls_are_old() {
-        let is_later =
-            |age, interval| matches!(NextLook::for_age(age, interval), NextLook::Later(_));
-        assert!(!is_later(19 * TICK, TICK), "less than two ticks");
-        assert!(is_later(20 * TICK, TICK));
-        assert!(
-            !is_later(Duration::from_secs(1), Duration::MAX),
-            "the interval is longer than that"
-        );
-    }
-}
+mod tests;

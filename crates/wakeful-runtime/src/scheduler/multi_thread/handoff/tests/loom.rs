@@ -70,7 +70,8 @@ impl Case {
 
     /// Inspects a worker in its first poll, as the monitor does, and publishes its tasks.
     fn inspect(&self) -> Option<Inspection> {
-        self.scheduler.inspect(0, 1, Duration::ZERO, true)
+        let suspect = Suspect { index: 0, progress: 1, within: Duration::ZERO };
+        self.scheduler.inspect_all(&[suspect], true).pop().flatten()
     }
 
     /// Runs the worker on one thread and `standby` on this one, until the runtime stops.

@@ -2,7 +2,7 @@
 //! Loom's cell reports two threads in the core at the same time.
 
 use super::*;
-use crate::testing::model;
+use crate::testing::{large_model, model};
 use wakeful_base::sync::{UnsafeCell, thread};
 
 /// A worker whose core is just a number.
@@ -92,6 +92,74 @@ fn take_over_gives_the_core_to_one_thread_at_a_time() {
         assert_eq!(case.counted(), own + taken);
         assert_eq!(lease.is_revoked(), taken == 1);
         assert!(own == 2 || lease.is_revoked());
+    });
+}
+
+/// The monitor inspects two workers with one fence, while their holders run.
+#[test]
+fn one_fence_suspends_several_leases() {
+    large_model(|| {
+        let cases = [Case::new(), Case::new()];
+        let inspected = cases.each_ref().map(|(case, _)| case.clone());
+        let monitor = thread::spawn(move || {
+            let slots = inspected.iter().map(|case| &case.lease_slot);
+            let suspended = suspend_all(slots).expect("the fence is never refused");
+            suspended
+                .into_iter()
+                .zip(&inspected)
+                .map(|(suspended, case)| {
+                    if suspended.is_some() {
+                        case.increment();
+                    }
+                    u32::from(suspended.is_some())
+                })
+                .collect::<Vec<_>>()
+        });
+        let [(first, first_lease), (second, second_lease)] = cases;
+        let holder = {
+            let first = first.clone();
+            thread::spawn(move || poll(&first, &first_lease))
+        };
+        assert_eq!(poll(&second, &second_lease), 2, "no lease was revoked");
+        assert_eq!(holder.join().unwrap(), 2, "no lease was revoked");
+        let inspections = monitor.join().unwrap();
+        assert_eq!(first.counted(), 2 + inspections[0]);
+        assert_eq!(second.counted(), 2 + inspections[1]);
+    });
+}
+
+/// While the monitor has two leases suspended, a standby thread tries to take one worker over.
+#[test]
+fn take_over_races_with_a_suspension_of_several_leases() {
+    large_model(|| {
+        let [(first, first_lease), (second, second_lease)] = [Case::new(), Case::new()];
+        for lease in [&first_lease, &second_lease] {
+            lease.begin_user_code(UserCode::Poll(some_task()));
+        }
+        let standby = {
+            let second = second.clone();
+            thread::spawn(move || {
+                let Ok(suspended) = second.lease_slot.suspend() else { return 0 };
+                let lease = Lease::new(LightFence::new(), None);
+                suspended.take_over(Instant::now(), &lease);
+                assert!(second.count_in_section(&lease), "no thread revokes the new lease");
+                1
+            })
+        };
+        let slots = [&first.lease_slot, &second.lease_slot];
+        let suspended = suspend_all(slots.into_iter()).expect("the fence is never refused");
+        let mut inspections = [0, 0];
+        for (index, (suspended, case)) in suspended.into_iter().zip([&first, &second]).enumerate() {
+            if suspended.is_some() {
+                case.increment();
+                inspections[index] = 1;
+            }
+        }
+        let taken = standby.join().unwrap();
+        assert_eq!(taken, 1, "the holder is in user code throughout");
+        assert_eq!(first.counted(), 1);
+        assert_eq!(second.counted(), inspections[1] + taken);
+        assert!(first.count_in_section(&first_lease) && !second.count_in_section(&second_lease));
     });
 }
 
