@@ -12,6 +12,8 @@
 //! |---|---|
 //! | `monitor_thread.rs` | the monitor's thread: how it waits, wakes up and ends |
 //! | `monitor_alarm.rs` | the alarm that wakes the monitor if a worker stays awake |
+//! | `look_schedule.rs` | when a look of the monitor comes late |
+//! | `poll_watch.rs` | tells polls that compute or block from polls that wait for a CPU |
 //! | `pinned_thread.rs` | stalls of threads whose tasks cannot move: they are only reported |
 //! | `stall_state.rs` | what a runtime keeps for its stalls; starts the monitor |
 //! | `report.rs`, `reporter.rs` | the settings; the thread that calls `on_stall` |
@@ -21,11 +23,13 @@
 //! How the monitor finds stalled workers, and how a worker is handed off, is in
 //! `scheduler/multi_thread/monitor.rs` and `handoff.rs`.
 
+mod look_schedule;
 mod metrics;
 mod monitor_alarm;
 mod monitor_thread;
 mod os_thread;
 mod pinned_thread;
+mod poll_watch;
 mod report;
 mod reporter;
 mod stall_state;
@@ -35,15 +39,20 @@ use std::panic::Location;
 use std::time::Duration;
 use wakeful_task::Id;
 
+pub(crate) use look_schedule::LookSchedule;
 pub(crate) use metrics::StallMetrics;
 pub(crate) use monitor_thread::MonitorThread;
-pub(crate) use os_thread::OsThreadId;
+pub(crate) use os_thread::OsThread;
 pub(crate) use pinned_thread::{PinnedMonitor, run_future, run_task};
+pub(crate) use poll_watch::PollWatch;
 pub(crate) use report::StallConfig;
 pub(crate) use reporter::StallReporter;
 pub(crate) use stall_state::StallState;
 
 /// A poll that has not returned for `stall_after`, so that its thread can run no other task.
+///
+/// On Linux, a poll that neither computes nor blocks, because its thread waits for a CPU, is no
+/// stall.
 ///
 /// `Builder::on_stall` receives one per stall. Other user code that a worker calls is reported too:
 ///

@@ -79,7 +79,7 @@ use crate::scheduler::inject::{Closed, InjectionQueue};
 #[cfg(feature = "time")]
 use crate::scheduler::timer::TimerHome;
 use crate::scheduler::{RuntimeInfo, SchedulerHandle};
-use crate::stall::{OsThreadId, StallState};
+use crate::stall::{OsThread, StallState};
 use idle::Idle;
 use lazy_monitor::LazyMonitor;
 use lease::Lease;
@@ -311,8 +311,8 @@ impl MultiThread {
     }
 
     fn new_lease(&self) -> Arc<Lease> {
-        let needs_os_id = self.stalls.config.is_watched() && !cfg!(wakeful_loom);
-        Lease::new(self.light_fence, needs_os_id.then(OsThreadId::current).flatten())
+        let needs_os_thread = self.stalls.config.is_watched() && !cfg!(wakeful_loom);
+        Lease::new(self.light_fence, needs_os_thread.then(OsThread::current).flatten())
     }
 
     /// Runs `work`, which is to run a worker, on a thread of the pool.

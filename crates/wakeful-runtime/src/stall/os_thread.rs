@@ -4,21 +4,33 @@
 //! handler could interrupt the thread inside the allocator, or inside the unwinder.
 
 use std::fs;
+use std::time::Duration;
+use wakeful_base::cpu_time::ThreadClock;
 use wakeful_base::thread_number;
 
-/// The operating system's id of a thread.
+/// A thread as the operating system knows it.
 #[derive(Debug)]
-pub(crate) struct OsThreadId(u32);
+pub(crate) struct OsThread {
+    number: u32,
+    clock: Option<ThreadClock>,
+}
 
-impl OsThreadId {
-    /// Returns the id of the calling thread, if it can be read.
-    pub(crate) fn current() -> Option<OsThreadId> {
-        thread_number::of_this_thread().map(OsThreadId)
+impl OsThread {
+    /// Returns the calling thread, if its id can be read.
+    pub(crate) fn current() -> Option<OsThread> {
+        let number = thread_number::of_this_thread()?;
+        Some(OsThread { number, clock: ThreadClock::of_this_thread() })
+    }
+
+    /// Returns the CPU time that the thread has used so far, or `None` if the platform does not
+    /// report it or the thread has ended.
+    pub(crate) fn cpu_time(&self) -> Option<Duration> {
+        self.clock?.now()
     }
 
     /// Describes what the thread is doing now.
     pub(crate) fn describe(&self) -> String {
-        let OsThreadId(number) = self;
+        let number = self.number;
         match self.activity() {
             Activity::Computing => format!("thread {number}, running or ready to run"),
             Activity::InSystemCall(call) => match call_name(call) {
@@ -29,15 +41,29 @@ impl OsThreadId {
         }
     }
 
-    /// Returns whether the thread runs, or is ready to run and waits for a CPU.
-    pub(crate) fn is_computing(&self) -> bool {
-        self.activity() == Activity::Computing
+    /// Returns whether the thread runs, or is ready to run and waits for a CPU. `None` if that is
+    /// unknown.
+    pub(crate) fn is_runnable(&self) -> Option<bool> {
+        match self.read("syscall") {
+            Some(text) => Some(Activity::parse(&text) == Activity::Computing),
+            // Some kernels and sandboxes have only this file. It costs more to read.
+            None => is_running_state(&self.read("stat")?),
+        }
     }
 
     fn activity(&self) -> Activity {
-        let text = fs::read_to_string(format!("/proc/self/task/{}/syscall", self.0));
-        text.map_or(Activity::Unknown, |text| Activity::parse(&text))
+        self.read("syscall").map_or(Activity::Unknown, |text| Activity::parse(&text))
     }
+
+    fn read(&self, file: &str) -> Option<String> {
+        fs::read_to_string(format!("/proc/self/task/{}/{file}", self.number)).ok()
+    }
+}
+
+/// Parses `/proc/…/stat`: number, name in parentheses, state. The name may contain parentheses.
+fn is_running_state(stat: &str) -> Option<bool> {
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    Some(behind_name.trim_start().chars().next()? == 'R')
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -108,6 +134,9 @@ fn call_name(number: u32) -> Option<&'static str> {
 #[cfg(all(test, not(wakeful_loom)))]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    use std::sync::{Arc, mpsc};
+    use std::thread;
 
     #[test]
     fn parses_proc_syscall() {
@@ -121,10 +150,45 @@ mod tests {
     }
 
     #[test]
+    fn parses_proc_stat() {
+        assert_eq!(is_running_state("17 (name) R 1 17"), Some(true));
+        assert_eq!(is_running_state("17 (a) R (b)) S 1 17"), Some(false));
+        assert_eq!(is_running_state("17 (name) D 1 17"), Some(false));
+        assert_eq!(is_running_state("17 (name)"), None);
+        assert_eq!(is_running_state(""), None);
+    }
+
+    #[test]
     #[cfg(target_os = "linux")]
     fn describes_the_calling_thread() {
-        let own = OsThreadId::current().expect("procfs is mounted");
+        let own = OsThread::current().expect("procfs is mounted");
         let text = own.describe();
-        assert!(text.starts_with(&format!("thread {}", own.0)), "{text}");
+        assert!(text.starts_with(&format!("thread {}", own.number)), "{text}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn threads_that_compute_are_runnable_and_those_that_block_are_not() {
+        let (sends, receives) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let should_block = Arc::new(AtomicBool::new(false));
+        let blocks = should_block.clone();
+        let thread = thread::spawn(move || {
+            sends.send(OsThread::current().unwrap()).unwrap();
+            while !blocks.load(Relaxed) {
+                std::hint::spin_loop();
+            }
+            let _disconnected = released.recv();
+        });
+        let other = receives.recv().unwrap();
+        let both = || {
+            let stat = other.read("stat").expect("procfs is mounted");
+            (other.is_runnable(), is_running_state(&stat))
+        };
+        while both() != (Some(true), Some(true)) {}
+        should_block.store(true, Relaxed);
+        while both() != (Some(false), Some(false)) {}
+        drop(release);
+        thread.join().unwrap();
     }
 }

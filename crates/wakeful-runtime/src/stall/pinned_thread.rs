@@ -5,7 +5,7 @@
 //! the monitor reads the record ([`PinnedMonitor`]). Threads keep a record only if stalls are
 //! reported, so a lock is cheap enough.
 
-use super::{OsThreadId, Stall, StallOutcome, StallState, Stalled};
+use super::{OsThread, PollWatch, Stall, StallOutcome, StallState, Stalled};
 use std::cell::Cell;
 use std::panic::Location;
 use std::ptr;
@@ -19,7 +19,7 @@ struct PinnedThread {
     state: Mutex<ThreadState>,
     /// The thread's worker, if it has one.
     worker: Option<usize>,
-    os_thread: Option<OsThreadId>,
+    os_thread: Option<OsThread>,
 }
 
 #[derive(Clone, Copy)]
@@ -106,7 +106,7 @@ impl StallState {
         }
         let state = ThreadState { running: RunningCode::Nothing, changes: 0 };
         let state = Mutex::new(state);
-        let thread = Arc::new(PinnedThread { state, worker, os_thread: OsThreadId::current() });
+        let thread = Arc::new(PinnedThread { state, worker, os_thread: OsThread::current() });
         self.pinned.0.lock().push(thread.clone());
         let pinned = PinnedRecord { thread, stall_state: self };
         let _set = SetPinned(PINNED.with(|before| before.replace((&raw const pinned).cast())));
@@ -158,50 +158,58 @@ struct SeenThread {
     thread: Arc<PinnedThread>,
     changes: u64,
     since: Instant,
+    watch: PollWatch,
     is_reported: bool,
 }
 
 impl PinnedMonitor {
-    /// Looks at all pinned threads and reports those that are stalled. Returns whether any of them
-    /// runs user code.
-    pub(crate) fn look(&mut self, stall_state: &StallState, now: Instant) -> bool {
+    /// Looks at all pinned threads, and reports those that are stalled unless the look `is_late`.
+    /// Returns whether any of them runs user code.
+    pub(crate) fn look(&mut self, stall_state: &StallState, now: Instant, is_late: bool) -> bool {
+        let stall_after = stall_state.config.after;
         let threads = stall_state.pinned.0.lock().clone();
-        let before = std::mem::take(&mut self.seen);
+        let mut before = std::mem::take(&mut self.seen);
         for thread in threads {
             let ThreadState { running, changes } = thread.state();
             if matches!(running, RunningCode::Nothing) {
                 continue;
             }
+            let os_thread = thread.os_thread.as_ref();
             let is_same =
-                |seen: &&SeenThread| Arc::ptr_eq(&seen.thread, &thread) && seen.changes == changes;
-            let same = before.iter().find(is_same);
-            let (since, is_reported) =
-                same.map_or((now, false), |seen| (seen.since, seen.is_reported));
-            let duration = now - since;
-            let is_stall = duration >= stall_state.config.after;
-            if is_stall {
+                |seen: &SeenThread| Arc::ptr_eq(&seen.thread, &thread) && seen.changes == changes;
+            let mut seen = match before.iter().position(is_same) {
+                Some(at) => before.swap_remove(at),
+                None => SeenThread {
+                    thread: thread.clone(),
+                    changes,
+                    since: now,
+                    watch: PollWatch::begin(os_thread, now),
+                    is_reported: false,
+                },
+            };
+            let duration = now - seen.since;
+            if is_late {
+                seen.watch.restart(os_thread, now);
+            } else if duration >= stall_after {
+                seen.watch.check(os_thread, now, stall_after);
+            }
+            if seen.watch.is_stalled() {
                 stall_state.metrics.note_duration(duration);
+                if !std::mem::replace(&mut seen.is_reported, true) {
+                    stall_state.metrics.note_stall();
+                    stall_state.report(Stall {
+                        what: match running {
+                            RunningCode::Task(task, spawned_at) => Stalled::Task(task, spawned_at),
+                            RunningCode::Future | RunningCode::Nothing => Stalled::Future,
+                        },
+                        worker: thread.worker,
+                        duration,
+                        outcome: StallOutcome::Waits,
+                        thread: os_thread.map(OsThread::describe),
+                    });
+                }
             }
-            self.seen.push(SeenThread {
-                thread: thread.clone(),
-                changes,
-                since,
-                is_reported: is_stall,
-            });
-            if is_stall && !is_reported {
-                stall_state.metrics.note_stall();
-                let what = match running {
-                    RunningCode::Task(task, spawned_at) => Stalled::Task(task, spawned_at),
-                    RunningCode::Future | RunningCode::Nothing => Stalled::Future,
-                };
-                stall_state.report(Stall {
-                    what,
-                    worker: thread.worker,
-                    duration,
-                    outcome: StallOutcome::Waits,
-                    thread: thread.os_thread.as_ref().map(OsThreadId::describe),
-                });
-            }
+            self.seen.push(seen);
         }
         !self.seen.is_empty()
     }

@@ -1,7 +1,7 @@
 //! The state that a runtime keeps for its stalls.
 
 use super::pinned_thread::{PinnedMonitor, PinnedThreads};
-use super::{MonitorThread, Stall, StallConfig, StallMetrics, StallReporter};
+use super::{LookSchedule, MonitorThread, Stall, StallConfig, StallMetrics, StallReporter};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -90,8 +90,12 @@ impl StallState {
         self.start_monitor(Box::new(move || {
             let stall_state = &*on_drop.0;
             let (mut monitor, mut quiet_looks) = (PinnedMonitor::default(), 0);
+            let mut schedule = LookSchedule::default();
             loop {
-                let is_busy = monitor.look(stall_state, Instant::now());
+                let now = Instant::now();
+                let is_late = schedule.begin_look(now);
+                let is_busy = monitor.look(stall_state, now, is_late);
+                schedule.plan(now, is_late, is_busy.then_some(stall_state.config.after));
                 quiet_looks = if is_busy { 0 } else { quiet_looks + 1 };
                 let should_continue = if is_busy {
                     stall_state.monitor.tick(stall_state.config.after)

@@ -121,7 +121,12 @@ impl MultiThread {
             }
             // While a worker counts as searching no other is notified, so it must not be stuck.
             let has_work = !core.is_idle() || core.searching;
-            let needs_thread = has_work || self.info.time.is_soon_due(&core.timers, suspect.within);
+            let has_due_timers = self.info.time.is_soon_due(&core.timers, suspect.within);
+            if has_due_timers {
+                // If the poll returns by itself, the timers come before other tasks.
+                core.until_maintenance = 0;
+            }
+            let needs_thread = has_work || has_due_timers;
             let task = match suspended.user_code() {
                 UserCode::Poll(task) => {
                     // SAFETY: the task being polled is alive while the lease is suspended.

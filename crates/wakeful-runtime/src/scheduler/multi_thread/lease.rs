@@ -47,7 +47,7 @@
 //! Each acquisition by a new thread has a `Lease` of its own. A thread that returns late writes to
 //! its own record, never to its successor's.
 
-use crate::stall::OsThreadId;
+use crate::stall::OsThread;
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -66,7 +66,7 @@ pub(super) struct Lease {
     flags: CachePadded<LeaseFlags>,
     light: LightFence,
     /// The holder's thread as the operating system knows it, if the monitor might ask about it.
-    thread: Option<OsThreadId>,
+    thread: Option<OsThread>,
     /// Since when the holder had been stuck when its lease was revoked.
     stuck_since: OnceLock<Instant>,
 }
@@ -129,7 +129,7 @@ impl UserCode {
 
 impl Lease {
     /// Creates a lease for the calling thread, which has yet to [`acquire`](LeaseSlot::acquire) it.
-    pub(super) fn new(light: LightFence, thread: Option<OsThreadId>) -> Arc<Lease> {
+    pub(super) fn new(light: LightFence, thread: Option<OsThread>) -> Arc<Lease> {
         Arc::new(Lease {
             flags: CachePadded::new(LeaseFlags {
                 in_section: AtomicBool::new(false),
@@ -209,14 +209,9 @@ impl Lease {
         self.flags.state.load(Acquire) == REVOKED
     }
 
-    /// Returns whether the thread is running or runnable; false if that is unknown.
-    pub(super) fn is_computing(&self) -> bool {
-        self.thread.as_ref().is_some_and(OsThreadId::is_computing)
-    }
-
-    /// Describes what the thread is doing now, if its id is known.
-    pub(super) fn describe_thread(&self) -> Option<String> {
-        self.thread.as_ref().map(OsThreadId::describe)
+    /// Returns the holder's thread, if it is known.
+    pub(super) fn thread(&self) -> Option<&OsThread> {
+        self.thread.as_ref()
     }
 
     /// Returns since when the holder had been stuck, if its lease was revoked.
@@ -359,8 +354,8 @@ pub(super) enum SuspendError {
     NoFence,
 }
 
-/// A lease that is marked as suspended, before the heavy fence: its holder may be in a core section.
-/// The holder gets the lease back when this is dropped.
+/// A lease that is marked as suspended, before the heavy fence: its holder may be in a core
+/// section. The holder gets the lease back when this is dropped.
 struct BegunSuspension<'a>(SuspendedLease<'a>);
 
 impl<'a> BegunSuspension<'a> {

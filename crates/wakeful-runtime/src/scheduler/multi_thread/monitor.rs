@@ -1,11 +1,13 @@
 //! The monitor thread: finds stalled workers, and gets the work behind them served.
 //!
 //! Each look compares the progress of every worker in user code with the look before. A worker that
-//! has made none is **stalled**. Only then does the monitor check what is left behind it:
+//! has made none is a **suspect**. It is **stalled** if its thread has computed or blocked
+//! meanwhile, rather than waited for a CPU ([`PollWatch`]). Only then does the monitor check what
+//! is left behind it:
 //!
 //! | left behind | served by |
 //! |---|---|
-//! | tasks that other workers cannot reach | other workers: `inspect` publishes them |
+//! | tasks that other workers cannot reach | other workers: `inspect_all` publishes them |
 //! | tasks in any queue | a parked worker; if there is none, a standby thread |
 //! | the worker's timers, due now or before the next look; external wakers | a standby thread |
 //! | events or external timers, driver vacant | a parked worker; if all are stalled, a standby |
@@ -13,7 +15,10 @@
 //! | timers of a vacant worker; events, if its thread was the last awake | a parked worker |
 //!
 //! ```text
-//!   look ─▶ sample: same user code as before? ──no──▶ remember it ─────────────────┐
+//!   look ─▶ sample: same user code as before? ──no, or a late look──▶ remember it ─┐
+//!              │ yes: a suspect                                                    │
+//!              ▼                                                                   │
+//!           check: computes or blocks? ──no──▶ publish its tasks ──────────────────┤
 //!              │ yes: stalled                                                      │
 //!              ▼                                                                   │
 //!           inspect: work left? ──no, or other workers can do it──▶ note that ─────┤
@@ -45,6 +50,9 @@
 //! further worker is taken over, except for the shutdown. Otherwise a program whose tasks all
 //! compute for long would get a thread for each.
 //!
+//! A look that comes late ([`LookSchedule`]) only samples again: the process was probably stopped or
+//! throttled, and all threads stood still.
+//!
 //! When a look finds all workers parked, the monitor sleeps until one has been awake for the
 //! interval.
 
@@ -53,7 +61,9 @@ use super::handoff::{Inspection, StandbyCall, Stuck, Suspect};
 use super::lease::Lease;
 use super::worker::{Worker, WorkerCore};
 use crate::scheduler::cpus::cpus;
-use crate::stall::{PinnedMonitor, Stall, StallOutcome, Stalled};
+use crate::stall::{
+    LookSchedule, OsThread, PinnedMonitor, PollWatch, Stall, StallOutcome, Stalled,
+};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -113,6 +123,7 @@ struct Monitor {
     detached: Vec<SeenPoll>,
     /// Watches the threads that run a `LocalSet`.
     pinned: PinnedMonitor,
+    schedule: LookSchedule,
     interval: Duration,
     calm_looks: u32,
     false_alarms: u64,
@@ -124,6 +135,8 @@ struct SeenPoll {
     index: usize,
     lease: Arc<Lease>,
     poll: Stuck,
+    /// Begun when this user code was first seen.
+    watch: PollWatch,
     /// What the last look found, if it could inspect the worker.
     found: Option<Inspection>,
     /// What the last look that could inspect the worker found, for reports.
@@ -146,13 +159,16 @@ impl SeenPoll {
         progress: u64,
         worker: &Worker,
         since: Instant,
+        now: Instant,
     ) -> SeenPoll {
         let poll = Stuck { progress, since };
         let outcome = StallOutcome::NothingWaits;
+        let watch = PollWatch::begin(lease.thread(), now);
         SeenPoll {
             index,
             lease,
             poll,
+            watch,
             found: None,
             found_before: None,
             schedules: worker.metrics.local_schedules.get(),
@@ -181,9 +197,20 @@ impl SeenPoll {
         })
     }
 
-    /// Returns whether an earlier look saw the same user code.
-    fn is_stalled(&self, now: Instant) -> bool {
+    /// Returns whether the user code has lasted for some time: an earlier look saw it, or it is the
+    /// first since the worker woke up.
+    fn is_suspect(&self, now: Instant) -> bool {
         self.poll.since < now
+    }
+
+    fn is_stalled(&self) -> bool {
+        self.watch.is_stalled()
+    }
+
+    /// Returns whether there is anything to inspect. While a thread waits for a CPU, its worker
+    /// does not change.
+    fn should_inspect(&self, now: Instant) -> bool {
+        self.is_suspect(now) && (self.is_stalled() || self.found_before.is_none())
     }
 
     /// Returns whether the user code still runs, on a thread whose lease was revoked.
@@ -197,14 +224,15 @@ impl SeenPoll {
             worker: Some(self.index),
             duration: self.age(now),
             outcome: self.outcome,
-            thread: self.lease.describe_thread(),
+            thread: self.lease.thread().map(OsThread::describe),
         }
     }
 }
 
 /// When the monitor looks again.
 enum NextLook {
-    Soon,
+    /// After this time, at most a tick.
+    Soon(Duration),
     /// After this time: all user code under way is old, and can be checked less often.
     Later(Duration),
     /// When a worker wakes up: all workers are parked.
@@ -219,7 +247,15 @@ impl NextLook {
         if interval_to_next / 2 >= interval {
             NextLook::Later(interval_to_next)
         } else {
-            NextLook::Soon
+            NextLook::Soon(interval)
+        }
+    }
+
+    /// Returns how long the monitor waits, at most, if that is bounded.
+    fn wait(&self) -> Option<Duration> {
+        match *self {
+            NextLook::Soon(wait) | NextLook::Later(wait) => Some(wait),
+            NextLook::Quiet => None,
         }
     }
 }
@@ -238,6 +274,7 @@ impl Monitor {
             workers,
             detached: Vec::new(),
             pinned: PinnedMonitor::default(),
+            schedule: LookSchedule::default(),
             interval,
             calm_looks: 0,
             false_alarms: 0,
@@ -264,7 +301,7 @@ impl Monitor {
                     let are_others_parked = || self.are_others_parked();
                     stalls.monitor.long_tick(self.interval, interval_to_next, are_others_parked)
                 }
-                NextLook::Soon => stalls.monitor.tick(self.interval),
+                NextLook::Soon(wait) => stalls.monitor.tick(wait),
             };
             if !should_continue {
                 return;
@@ -273,24 +310,66 @@ impl Monitor {
     }
 
     fn look(&mut self, now: Instant) -> NextLook {
+        let is_late = self.schedule.begin_look(now);
         for index in 0..self.workers.len() {
             self.sample(index, now);
         }
-        let stalled = self.workers.iter().flatten().filter(|seen| seen.is_stalled(now)).count();
-        self.scheduler.stalled.store(stalled, Relaxed);
-        let has_called_standby = stalled > 0 && self.handle_stalled(now);
+        let has_called_standby = if is_late {
+            self.restart_watches(now);
+            false
+        } else {
+            self.check_suspects(now)
+        };
         self.adapt_interval(has_called_standby);
         let has_vacant = self.serve_vacant();
         self.report(now);
-        let is_pinned_busy = self.pinned.look(&self.scheduler.stalls, now);
-        if has_vacant || is_pinned_busy || self.detached.iter().any(|seen| !seen.is_reported) {
-            return NextLook::Soon;
+        let is_pinned_busy = self.pinned.look(&self.scheduler.stalls, now, is_late);
+        let next = if has_vacant || is_pinned_busy {
+            NextLook::Soon(self.interval)
+        } else {
+            self.next_look(now, is_late)
+        };
+        self.schedule.plan(now, is_late, next.wait());
+        next
+    }
+
+    fn next_look(&self, now: Instant, is_late: bool) -> NextLook {
+        if self.detached.iter().any(|seen| !seen.is_reported) {
+            return NextLook::Soon(self.interval);
         }
         let mut seen = self.workers.iter().flatten();
+        // User code that is the first since its worker woke up is a suspect when it is first seen.
+        // If it computes, the CPU clock says so after half an interval.
+        let is_new_suspect = |seen: &SeenPoll| {
+            seen.is_suspect(now) && !seen.is_stalled() && seen.watch.began_at(now)
+        };
+        if !is_late && seen.clone().any(is_new_suspect) {
+            return NextLook::Soon(self.interval / 2);
+        }
         let Some(youngest) = seen.by_ref().map(|seen| seen.age(now)).min() else {
             return NextLook::Quiet;
         };
         NextLook::for_age(youngest, self.interval)
+    }
+
+    fn restart_watches(&mut self, now: Instant) {
+        for seen in self.workers.iter_mut().flatten() {
+            seen.watch.restart(seen.lease.thread(), now);
+        }
+    }
+
+    /// Finds out which suspects are stalled, and serves what is left behind them. Returns true if a
+    /// standby thread was called.
+    fn check_suspects(&mut self, now: Instant) -> bool {
+        let after = self.scheduler.stalls.config.after;
+        let (mut suspects, mut stalled) = (0, 0);
+        for seen in self.workers.iter_mut().flatten().filter(|seen| seen.is_suspect(now)) {
+            seen.watch.check(seen.lease.thread(), now, after);
+            suspects += 1;
+            stalled += usize::from(seen.is_stalled());
+        }
+        self.scheduler.stalled.store(stalled, Relaxed);
+        suspects > 0 && self.handle_suspects(now)
     }
 
     fn sample(&mut self, index: usize, now: Instant) {
@@ -305,18 +384,20 @@ impl Monitor {
                 let since =
                     since.filter(|&since| now.saturating_duration_since(since) >= self.interval);
                 let since = since.unwrap_or(now);
-                let next = lease.map(|lease| SeenPoll::new(index, lease, progress, worker, since));
+                let next =
+                    lease.map(|lease| SeenPoll::new(index, lease, progress, worker, since, now));
                 self.detached.extend(before.filter(SeenPoll::continues_detached));
                 next
             }
         };
     }
 
-    /// Serves what is left behind stalled workers. Returns true if a standby thread was called.
-    fn handle_stalled(&mut self, now: Instant) -> bool {
+    /// Publishes the tasks of suspects, and serves what is left behind stalled workers. Returns
+    /// true if a standby thread was called.
+    fn handle_suspects(&mut self, now: Instant) -> bool {
         let hands_off = self.scheduler.stalls.config.hands_off;
-        self.inspect_stalled(now, hands_off);
-        let (all_stalled, is_saturated) = (self.are_all_stalled(now), self.is_saturated());
+        self.inspect_suspects(now, hands_off);
+        let (all_stalled, is_saturated) = (self.are_all_stalled(), self.is_saturated());
         let scheduler = &self.scheduler;
         let mut needs_help = if hands_off {
             scheduler.needs_help(all_stalled)
@@ -324,9 +405,8 @@ impl Monitor {
             scheduler.has_visible_work() && !scheduler.idle.has_parked()
         };
         let (is_stopping, mut has_called_standby) = (scheduler.is_stopping(), false);
-        for seen in self.workers.iter_mut().flatten() {
-            // `None` if this user code was seen for the first time or has ended, or if its thread
-            // was in a core section just now.
+        for seen in self.workers.iter_mut().flatten().filter(|seen| seen.is_stalled()) {
+            // `None` if this user code has ended, or if its thread was in a core section just now.
             let Some(found) = seen.found else { continue };
             let serves_shared = needs_help && (all_stalled || !seen.is_active);
             if !(found.needs_thread || is_stopping || serves_shared) {
@@ -355,18 +435,17 @@ impl Monitor {
         has_called_standby
     }
 
-    /// Inspects the stalled workers, and notes what is found.
-    fn inspect_stalled(&mut self, now: Instant, publish: bool) {
-        let stalled = |seen: &&mut SeenPoll| seen.is_stalled(now);
+    /// Inspects the workers that are suspects, and notes what is found.
+    fn inspect_suspects(&mut self, now: Instant, publish: bool) {
         let suspect = |seen: &SeenPoll| Suspect {
             index: seen.index,
             progress: seen.poll.progress,
             within: time_to_next_look(seen.age(now), self.interval),
         };
         let seen = self.workers.iter().flatten();
-        let suspects: Vec<_> = seen.filter(|seen| seen.is_stalled(now)).map(suspect).collect();
+        let suspects: Vec<_> = seen.filter(|seen| seen.should_inspect(now)).map(suspect).collect();
         let found = self.scheduler.inspect_all(&suspects, publish);
-        let seen = self.workers.iter_mut().flatten().filter(stalled);
+        let seen = self.workers.iter_mut().flatten().filter(|seen| seen.should_inspect(now));
         for (seen, found) in seen.zip(found) {
             let schedules = self.scheduler.workers[seen.index].metrics.local_schedules.get();
             seen.is_active = seen.schedules != schedules;
@@ -382,11 +461,10 @@ impl Monitor {
         self.scheduler.idle.awake() <= known && self.scheduler.stalls.are_pinned_idle()
     }
 
-    /// Returns whether every worker with a thread has been in the same user code since an earlier
-    /// look.
-    fn are_all_stalled(&self, now: Instant) -> bool {
+    /// Returns whether every worker with a thread is stalled.
+    fn are_all_stalled(&self) -> bool {
         self.workers.iter().zip(&self.scheduler.workers).all(|(seen, worker)| match seen {
-            Some(seen) => seen.is_stalled(now),
+            Some(seen) => seen.is_stalled(),
             None => worker.with_vacant_core(|_| ()).is_some(),
         })
     }
@@ -398,7 +476,9 @@ impl Monitor {
         }
         // A bounded sample of the latest: if they block, the older ones most likely do so, too.
         let latest = self.detached.iter().rev().take(2 * self.computing_max);
-        latest.filter(|seen| seen.lease.is_computing()).count() >= self.computing_max
+        let is_computing =
+            |seen: &&SeenPoll| seen.lease.thread().and_then(OsThread::is_runnable).unwrap_or(false);
+        latest.filter(is_computing).count() >= self.computing_max
     }
 
     /// Unparks a worker for vacant workers with due timers, and for the driver, if a worker left it
@@ -438,9 +518,8 @@ impl Monitor {
         let config = &scheduler.stalls.config;
         self.detached.retain(SeenPoll::continues_detached);
         for seen in self.detached.iter_mut().chain(self.workers.iter_mut().flatten()) {
-            let Some(found) = seen.found_before.filter(|_| seen.age(now) >= config.after) else {
-                continue;
-            };
+            let is_due = seen.is_stalled() && seen.age(now) >= config.after;
+            let Some(found) = seen.found_before.filter(|_| is_due) else { continue };
             scheduler.stalls.metrics.note_duration(seen.age(now));
             if !seen.is_reported {
                 seen.is_reported = true;

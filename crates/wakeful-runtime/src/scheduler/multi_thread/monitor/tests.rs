@@ -51,3 +51,16 @@ fn a_look_makes_one_fence_for_up_to_64_stalled_workers() {
         }
     }
 }
+
+#[test]
+fn a_late_look_only_samples_again() {
+    let (mut monitor, _leases) = monitor_of_stuck(2);
+    let scheduler = monitor.scheduler.clone();
+    let now = Instant::now();
+    monitor.look(now);
+    FENCES.set(0);
+    monitor.look(now + 50 * TICK);
+    assert_eq!((FENCES.get(), scheduler.stalls.metrics.stalls()), (0, 0));
+    monitor.look(now + 51 * TICK);
+    assert_eq!((FENCES.get(), scheduler.stalls.metrics.stalls()), (1, 2));
+}
