@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `monitor_thread.rs` | the monitor's thread: how it waits, wakes up and ends |
 //! | `monitor_alarm.rs` | the alarm that wakes the monitor if a worker stays awake |
+//! | `compute_watch.rs` | tells which threads without a lease still compute |
 //! | `look_schedule.rs` | when a look of the monitor comes late |
 //! | `poll_watch.rs` | tells polls that compute or block from polls that wait for a CPU |
 //! | `pinned_thread.rs` | stalls of threads whose tasks cannot move: they are only reported |
@@ -23,6 +24,7 @@
 //! How the monitor finds stalled workers, and how a worker is handed off, is in
 //! `scheduler/multi_thread/monitor.rs` and `handoff.rs`.
 
+mod compute_watch;
 mod look_schedule;
 mod metrics;
 mod monitor_alarm;
@@ -39,6 +41,7 @@ use std::panic::Location;
 use std::time::Duration;
 use wakeful_task::Id;
 
+pub(crate) use compute_watch::{ComputeWatch, Lookups};
 pub(crate) use look_schedule::LookSchedule;
 pub(crate) use metrics::StallMetrics;
 pub(crate) use monitor_thread::MonitorThread;

@@ -62,7 +62,8 @@ use super::lease::Lease;
 use super::worker::{Worker, WorkerCore};
 use crate::scheduler::cpus::cpus;
 use crate::stall::{
-    LookSchedule, OsThread, PinnedMonitor, PollWatch, Stall, StallOutcome, Stalled,
+    ComputeWatch, LookSchedule, Lookups, OsThread, PinnedMonitor, PollWatch, Stall, StallOutcome,
+    Stalled,
 };
 use std::sync::Arc;
 use std::thread;
@@ -85,6 +86,13 @@ const LONG_TICK_MAX: Duration = Duration::from_millis(10);
 /// How many threads per CPU may compute without a lease before hand-offs stop. Bounds how many
 /// threads share a CPU.
 const COMPUTING_MAX_PER_CPU: usize = 4;
+
+/// How many detached threads a look checks for whether they compute. Bounds the look's duration: a
+/// check is a system call. With more threads, each look continues where the last one stopped.
+const COMPUTING_CHECKS_MAX: usize = 32;
+
+/// How many of these checks may read a file in `/proc`.
+const LOOKUPS_MAX: u32 = 8;
 
 /// Starts the monitor of `scheduler`.
 pub(super) fn start(scheduler: &Arc<MultiThread>) -> std::io::Result<()> {
@@ -121,6 +129,8 @@ struct Monitor {
     workers: Vec<Option<SeenPoll>>,
     /// User code that still runs on threads whose lease was revoked.
     detached: Vec<SeenPoll>,
+    /// The detached thread to check next for whether it computes.
+    next_check: usize,
     /// Watches the threads that run a `LocalSet`.
     pinned: PinnedMonitor,
     schedule: LookSchedule,
@@ -137,6 +147,7 @@ struct SeenPoll {
     poll: Stuck,
     /// Begun when this user code was first seen.
     watch: PollWatch,
+    compute_watch: ComputeWatch,
     /// What the last look found, if it could inspect the worker.
     found: Option<Inspection>,
     /// What the last look that could inspect the worker found, for reports.
@@ -169,6 +180,7 @@ impl SeenPoll {
             lease,
             poll,
             watch,
+            compute_watch: ComputeWatch::begin(now),
             found: None,
             found_before: None,
             schedules: worker.metrics.local_schedules.get(),
@@ -273,6 +285,7 @@ impl Monitor {
             scheduler,
             workers,
             detached: Vec::new(),
+            next_check: 0,
             pinned: PinnedMonitor::default(),
             schedule: LookSchedule::default(),
             interval,
@@ -397,7 +410,7 @@ impl Monitor {
     fn handle_suspects(&mut self, now: Instant) -> bool {
         let hands_off = self.scheduler.stalls.config.hands_off;
         self.inspect_suspects(now, hands_off);
-        let (all_stalled, is_saturated) = (self.are_all_stalled(), self.is_saturated());
+        let (all_stalled, is_saturated) = (self.are_all_stalled(), self.is_saturated(now));
         let scheduler = &self.scheduler;
         let mut needs_help = if hands_off {
             scheduler.needs_help(all_stalled)
@@ -470,15 +483,21 @@ impl Monitor {
     }
 
     /// Returns whether one more thread would only take CPU time from the detached threads.
-    fn is_saturated(&self) -> bool {
+    fn is_saturated(&mut self, now: Instant) -> bool {
         if self.detached.len() < self.computing_max {
             return false;
         }
-        // A bounded sample of the latest: if they block, the older ones most likely do so, too.
-        let latest = self.detached.iter().rev().take(2 * self.computing_max);
-        let is_computing =
-            |seen: &&SeenPoll| seen.lease.thread().and_then(OsThread::is_runnable).unwrap_or(false);
-        latest.filter(is_computing).count() >= self.computing_max
+        let mut lookups = Lookups(LOOKUPS_MAX);
+        for _ in 0..COMPUTING_CHECKS_MAX.min(self.detached.len()) {
+            self.next_check %= self.detached.len();
+            let SeenPoll { lease, compute_watch, .. } = &mut self.detached[self.next_check];
+            if !compute_watch.check(lease.thread(), now, &mut lookups) {
+                break;
+            }
+            self.next_check += 1;
+        }
+        let computing = self.detached.iter().filter(|seen| seen.compute_watch.computes());
+        computing.count() >= self.computing_max
     }
 
     /// Unparks a worker for vacant workers with due timers, and for the driver, if a worker left it
