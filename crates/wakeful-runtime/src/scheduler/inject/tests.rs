@@ -60,6 +60,49 @@ fn the_limit_gets_the_length_of_the_list() {
     made.assert_all(got);
 }
 
+/// Returns the number of entries that no thread has moved to the list yet.
+fn stack_len(queue: &InjectionQueue) -> u32 {
+    let (mut len, mut at) = (0, queue.stack.load(Acquire));
+    while let Some(task) = TaskRef::new(at) {
+        len += 1;
+        // SAFETY: the test's only thread has pushed the entries and pops none meanwhile.
+        at = unsafe { task.as_ref() }.queue_next().load(Relaxed);
+    }
+    len
+}
+
+/// A consumer after a burst of pushes does not walk all entries while it holds the lock.
+#[test]
+fn a_burst_leaves_few_entries_to_move() {
+    let (made, queue) = (Entries::new(), InjectionQueue::new());
+    for pushed in 1..=10_000 {
+        queue.push(made.make()).unwrap();
+        assert!(stack_len(&queue) < TRANSFER_EVERY, "after {pushed} pushes");
+    }
+    let mut got = Vec::new();
+    queue.pop_many(|_| 10, |entry| got.push(entry));
+    assert_eq!((got.len(), queue.len()), (10, 9990));
+    assert_eq!(stack_len(&queue), 0, "they are counted once");
+    queue.pop_many(|_| usize::MAX, |entry| got.push(entry));
+    let order = ids(&got);
+    assert!(order.is_sorted(), "first in, first out");
+    made.assert_all(got);
+}
+
+#[test]
+fn a_producer_that_finds_the_lock_taken_moves_the_stack_later() {
+    let (made, queue) = (Entries::new(), InjectionQueue::new());
+    let consumer = queue.fifo.lock();
+    for _ in 0..2 * TRANSFER_EVERY {
+        queue.push(made.make()).unwrap();
+    }
+    assert_eq!(stack_len(&queue), 2 * TRANSFER_EVERY);
+    drop(consumer);
+    queue.push(made.make()).unwrap();
+    assert_eq!(stack_len(&queue), 0);
+    made.assert_all(std::iter::from_fn(|| queue.pop()));
+}
+
 #[test]
 fn a_closed_queue_gives_entries_back() {
     let (made, queue) = (Entries::new(), InjectionQueue::new());

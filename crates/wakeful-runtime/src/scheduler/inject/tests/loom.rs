@@ -77,6 +77,62 @@ fn one_producers_entries_come_out_in_order() {
     });
 }
 
+/// A producer moves the stack to the list, between a consumer, another producer and a close.
+#[test]
+fn a_transfer_races_with_a_consumer_and_a_producer() {
+    model(|| {
+        let (made, queue) = (Entries::new(), Arc::new(InjectionQueue::new()));
+        let entries = made.make_many::<{ TRANSFER_EVERY as usize }>();
+        let order = entries.each_ref().map(|entry| entry.id());
+        let pushes = queue.clone();
+        let transfers = thread::spawn(move || {
+            entries.into_iter().for_each(|entry| pushes.push(entry).unwrap());
+        });
+        let threads = [producer(&queue, made.make()), consumer(&queue, 1)];
+        transfers.join().unwrap();
+        let mut got = join_all(threads);
+        got.extend(std::iter::from_fn(|| queue.pop()));
+        assert!(queue.is_empty());
+        let in_order = got.iter().map(|entry| entry.id()).filter(|id| order.contains(id));
+        assert_eq!(in_order.collect::<Vec<_>>(), order);
+        made.assert_all(got);
+    });
+}
+
+#[test]
+fn a_transfer_races_with_a_close() {
+    model(|| {
+        let (made, queue) = (Entries::new(), Arc::new(InjectionQueue::new()));
+        let entries = made.make_many::<{ TRANSFER_EVERY as usize }>();
+        let pushes = queue.clone();
+        let transfers = thread::spawn(move || {
+            let refused = entries.into_iter().map(|entry| pushes.push(entry).err());
+            refused.flatten().map(|Closed(entry)| entry).collect::<Vec<_>>()
+        });
+        let mut got = Vec::new();
+        queue.close(|entry| got.push(entry));
+        got.extend(transfers.join().unwrap());
+        assert!(queue.is_empty() && queue.len() == 0);
+        made.assert_all(got);
+    });
+}
+
+/// A queue that has entries never looks empty, whichever thread moves them.
+#[test]
+fn a_queue_does_not_look_empty_during_a_transfer() {
+    model(|| {
+        let (made, queue) = (Entries::new(), Arc::new(InjectionQueue::new()));
+        let [first, second] = made.make_many();
+        queue.push(first).unwrap();
+        let pushes = queue.clone();
+        let transfers = thread::spawn(move || pushes.push(second).unwrap());
+        assert!(!queue.is_empty());
+        transfers.join().unwrap();
+        assert!(!queue.is_empty());
+        made.assert_all(std::iter::from_fn(|| queue.pop()));
+    });
+}
+
 #[test]
 fn len_races_with_a_producer_and_a_consumer() {
     model(|| {
