@@ -144,8 +144,6 @@ struct SharedTasks {
     tasks: List<OwnedLink>,
     /// Tasks that are being polled, or ended, by threads whose lease was revoked or released.
     detached: Vec<TaskRef>,
-    /// How many tasks such threads have ended and left to the workers that list them.
-    ended_elsewhere: u32,
     /// The runtime has shut down: all lists are gone.
     cleared: bool,
 }
@@ -297,11 +295,15 @@ impl MultiThread {
         }
     }
 
-    /// Unparks every worker whose tasks ended on other workers, so that it frees their memory.
+    /// Unparks a worker of whose tasks a batch has ended elsewhere, so that it frees their memory.
+    ///
+    /// A worker that is awake frees them during maintenance, or before it parks. If it has done the
+    /// latter and is not parked yet, the next batch unparks it.
     #[cold]
-    fn wake_for_ended(&self) {
-        for worker in self.workers.iter().filter(|worker| worker.has_ended()) {
-            worker.park_state.unpark(&self.driver);
+    fn wake_for_ended(&self, index: usize) {
+        let park_state = &self.workers[index].park_state;
+        if park_state.is_parked() {
+            park_state.unpark(&self.driver);
         }
     }
 

@@ -6,7 +6,7 @@
 //! to that worker.
 
 use super::lease::UserCode;
-use super::worker::{ENDED_ELSEWHERE_MAX, ListId, TaskList, WorkerCore};
+use super::worker::{ListId, TaskList, WorkerCore};
 use super::worker_thread::{CoreSection, WorkerThread};
 use crate::config;
 use std::mem::take;
@@ -140,11 +140,9 @@ impl WorkerThread {
         match (self.enter(), list) {
             (Some(mut core), ListId::Worker(index)) if index != self.index => {
                 self.begin_end(&mut core, &ended, Some(ended.task()));
-                core.ended_elsewhere = core.ended_elsewhere.wrapping_add(1);
-                let is_batch_full = core.ended_elsewhere % ENDED_ELSEWHERE_MAX == 0;
                 self.worker().metrics.ended.add(1);
                 drop(core);
-                return self.end_elsewhere(ended, index, is_batch_full);
+                return self.end_elsewhere(ended, index);
             }
             (Some(mut core), ListId::Worker(_) | ListId::Unlisted) => {
                 self.begin_end(&mut core, &ended, None);
@@ -174,7 +172,7 @@ impl WorkerThread {
 
     /// Completes a task that is in the list of another worker, and leaves it to that worker to
     /// remove.
-    fn end_elsewhere(&self, ended: FinishingTask, index: usize, is_batch_full: bool) {
+    fn end_elsewhere(&self, ended: FinishingTask, index: usize) {
         self.call_terminate_hook(&ended);
         let done = ended.complete_keeping_ref();
         self.lease.end_user_code();
@@ -183,10 +181,10 @@ impl WorkerThread {
         };
         // Shutdown drops tasks only when every worker has retired. It cannot have come to that
         // while this thread holds the lease.
-        self.scheduler.workers[index].push_ended(done);
+        let is_batch_full = self.scheduler.workers[index].push_ended(done);
         drop(core);
         if is_batch_full {
-            self.scheduler.wake_for_ended();
+            self.scheduler.wake_for_ended(index);
         }
     }
 

@@ -14,7 +14,7 @@
 //! is noted as `detached`, and its thread finds `cleared` set when it returns. It settles its task
 //! under the same lock under which `cleared` is set, so it cannot return in the middle of (4).
 
-use super::worker::{ENDED_ELSEWHERE_MAX, ListId, TaskList, WorkerCore};
+use super::worker::{ListId, TaskList, WorkerCore};
 use super::{MultiThread, SharedTasks};
 use crate::config;
 use crate::metrics::RemoteMetrics;
@@ -275,12 +275,10 @@ impl MultiThread {
             // The clear-up has taken it out of its list.
             return drop(done);
         }
-        self.workers[index].push_ended(done);
-        shared_tasks.ended_elsewhere = shared_tasks.ended_elsewhere.wrapping_add(1);
-        let is_batch_full = shared_tasks.ended_elsewhere % ENDED_ELSEWHERE_MAX == 0;
+        let is_batch_full = self.workers[index].push_ended(done);
         drop(shared_tasks);
         if is_batch_full {
-            self.wake_for_ended();
+            self.wake_for_ended(index);
         }
     }
 }

@@ -26,12 +26,13 @@ use wakeful_base::CachePadded;
 use wakeful_base::FastRng;
 use wakeful_base::list::List;
 use wakeful_base::sync::UnsafeCell;
-use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
+use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use wakeful_task::{CompletedTask, Header, Id, OwnedLink, Runnable, TaskRef};
 
-/// How many tasks may end on other workers than their own before these are unparked to free them.
-/// Bounds the memory that parked workers hold back.
-pub(super) const ENDED_ELSEWHERE_MAX: u32 = 64;
+/// After how many of its tasks have ended on other threads a parked worker is unparked to free
+/// them. Bounds the memory that it holds back. To unpark it costs more than to free a task, so not
+/// each task leads to it.
+const ENDED_BATCH: u32 = 64;
 
 pub(super) struct Worker {
     pub(super) queue: RunQueue,
@@ -44,6 +45,9 @@ pub(super) struct Worker {
     pub(super) task_list: CachePadded<TaskList>,
     /// A lock-free stack of tasks of this worker's list that ended on other threads.
     ended: AtomicPtr<Header>,
+    /// How many tasks were pushed to `ended` since it was emptied. Less or more by a few if a push
+    /// comes meanwhile.
+    ended_len: AtomicU32,
     pub(super) lease_slot: LeaseSlot,
     /// A standby thread is on its way; it takes the worker over if the holder is still stuck.
     pub(super) standby_called: AtomicBool,
@@ -94,8 +98,6 @@ pub(super) struct WorkerCore {
     pub(super) stolen_from: Option<usize>,
     pub(super) spin_budget: SpinBudget,
     pub(super) rng: FastRng,
-    /// How many tasks of other workers have ended here.
-    pub(super) ended_elsewhere: u32,
     pub(super) timers: WorkerTimers,
     /// Skips the next look at the driver: the thread was just in it, or leaves it to other workers.
     pub(super) skip_look: bool,
@@ -212,6 +214,7 @@ impl Worker {
             metrics: CachePadded::new(WorkerMetrics::default()),
             task_list: CachePadded::new(TaskList::new(scheduler, ListId::Worker(index))),
             ended: AtomicPtr::new(ptr::null_mut()),
+            ended_len: AtomicU32::new(0),
             lent_timers: LentTimers::new(),
             left_timers: WorkerTimerInbox::new(),
             lease_slot: LeaseSlot::new(),
@@ -236,7 +239,6 @@ impl Worker {
                 stolen_from: None,
                 spin_budget: SpinBudget::new(),
                 rng,
-                ended_elsewhere: 0,
                 timers: WorkerTimers::new(index),
                 skip_look: false,
                 just_woke: None,
@@ -258,7 +260,11 @@ impl Worker {
     }
 
     /// Leaves a completed task for this worker to take out of its list. Callable on any thread.
-    pub(super) fn push_ended(&self, done: CompletedTask) {
+    ///
+    /// Returns true for every 64th task that waits: the worker should then be unparked if it is
+    /// parked.
+    #[must_use]
+    pub(super) fn push_ended(&self, done: CompletedTask) -> bool {
         let task = done.into_raw();
         let mut top = self.ended.load(Relaxed);
         loop {
@@ -266,10 +272,11 @@ impl Worker {
             // the stack takes over. A completed task is in no queue, so its queue link is free.
             unsafe { task.as_ref() }.queue_next().store(top, Relaxed);
             match self.ended.compare_exchange_weak(top, task.as_ptr(), Release, Relaxed) {
-                Ok(_) => return,
+                Ok(_) => break,
                 Err(now) => top = now,
             }
         }
+        self.ended_len.fetch_add(1, Relaxed).wrapping_add(1) % ENDED_BATCH == 0
     }
 
     #[inline]
@@ -280,6 +287,7 @@ impl Worker {
     /// Takes all tasks that ended on other threads out of the list. The caller drops the result
     /// outside the core section, since that frees tasks.
     pub(super) fn take_ended(&self, core: &mut WorkerCore) -> EndedTasks {
+        self.ended_len.store(0, Relaxed);
         let first = self.ended.swap(ptr::null_mut(), Acquire);
         let mut at = first;
         while let Some(task) = TaskRef::new(at) {
@@ -310,3 +318,6 @@ impl Drop for EndedTasks {
         }
     }
 }
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests;
