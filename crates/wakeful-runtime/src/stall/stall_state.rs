@@ -4,6 +4,7 @@ use super::pinned_thread::{PinnedMonitor, PinnedThreads};
 use super::{LookSchedule, MonitorThread, Stall, StallConfig, StallMetrics, StallReporter};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// After this many looks in a row that found all threads parked, a monitor sleeps even if a sleep
@@ -17,6 +18,7 @@ pub(crate) struct StallState {
     pub(crate) monitor: MonitorThread,
     reporter: StallReporter,
     pub(super) pinned: PinnedThreads,
+    is_handoff_lost: AtomicBool,
 }
 
 impl StallState {
@@ -27,7 +29,13 @@ impl StallState {
             monitor: MonitorThread::new(),
             reporter: StallReporter::default(),
             pinned: PinnedThreads::default(),
+            is_handoff_lost: AtomicBool::new(false),
         }
+    }
+
+    /// Notes that no worker can be handed off any more. Returns true the first time.
+    pub(crate) fn note_handoff_lost(&self) -> bool {
+        !self.is_handoff_lost.swap(true, Relaxed)
     }
 
     /// Returns whether no pinned thread is in a poll.

@@ -32,6 +32,7 @@ use std::io;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use wakeful_base::diagnostics;
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_task::Id;
 
@@ -42,6 +43,9 @@ pub(super) struct Stuck {
     pub(super) progress: u64,
     pub(super) since: Instant,
 }
+
+/// Why there is no hand-off if a heavy fence fails.
+pub(super) const FENCE_REFUSED: &str = "the kernel refuses `membarrier`";
 
 /// How many leases are suspended with one fence, at most. Bounds how long a thread whose lease is
 /// suspended waits for the inspections of other workers.
@@ -144,9 +148,22 @@ impl MultiThread {
     /// tasks behind a stuck poll, so workers stop keeping tasks local.
     fn note_refused_fence<T>(&self, suspended: Result<T, SuspendError>) -> Option<T> {
         if let Err(SuspendError::NoFence) = suspended {
-            self.keep_no_tasks();
+            self.lose_handoff(FENCE_REFUSED);
         }
         suspended.ok()
+    }
+
+    /// Notes that no worker can be handed off any more, and says so on standard error, once.
+    /// Workers then keep no tasks local, since no other thread could rescue them.
+    #[cold]
+    pub(super) fn lose_handoff(&self, why: &str) {
+        self.keep_no_tasks();
+        if self.stalls.note_handoff_lost() {
+            diagnostics::print(format_args!(
+                "hand-off is off: {why}. Tasks still run, but from now on a task that blocks its \
+                 worker delays the tasks queued behind it"
+            ));
+        }
     }
 
     /// (2) Calls a thread of the pool to take over worker `index`, unless one is on its way.

@@ -99,8 +99,8 @@ impl WorkerThread {
             && scheduler.lazy_monitor.remove_watcher()
         {
             // Without a monitor, tasks wait behind polls that block, as on other runtimes.
-            if monitor::start(scheduler).is_err() {
-                scheduler.keep_no_tasks();
+            if let Err(error) = monitor::start(scheduler) {
+                scheduler.lose_handoff(&format!("the monitor's thread cannot be started: {error}"));
             }
         }
     }

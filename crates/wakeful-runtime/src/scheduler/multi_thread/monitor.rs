@@ -57,7 +57,7 @@
 //! interval.
 
 use super::MultiThread;
-use super::handoff::{Inspection, StandbyCall, Stuck, Suspect};
+use super::handoff::{FENCE_REFUSED, Inspection, StandbyCall, Stuck, Suspect};
 use super::lease::Lease;
 use super::worker::{Worker, WorkerCore};
 use crate::scheduler::cpus::cpus;
@@ -298,7 +298,7 @@ impl Monitor {
     fn run(&mut self) {
         // The first fence of a process is slow, so it is made before a stall depends on it.
         if !heavy_fence() {
-            return self.scheduler.keep_no_tasks();
+            return self.scheduler.lose_handoff(FENCE_REFUSED);
         }
         let mut quiet_looks = 0;
         loop {
