@@ -30,10 +30,6 @@
 //!           call_standby ──no thread──▶ try again at the next look ─▶ serve_vacant, report, wait
 //! ```
 //!
-//! A worker that makes progress with slow polls may still estimate them as short, and so keep its
-//! queue to itself. The monitor raises that estimate, and the worker notifies others after its next
-//! poll.
-//!
 //! A poll that has queued tasks since the last look does not block. If another worker makes
 //! progress, that one can have the tasks, and the worker is not taken over for them: a task that
 //! spawns many tasks in one poll would pay for that with each spawn (see bench/NOTES.md: hand-off
@@ -154,8 +150,6 @@ struct SeenPoll {
     found_before: Option<Inspection>,
     /// The worker's count of locally queued tasks at the last look.
     schedules: u64,
-    /// The worker's count of parks when this user code was first seen.
-    parks: u64,
     /// The poll has queued tasks since the last look: it does not block, and other workers can take
     /// these tasks.
     is_active: bool,
@@ -184,7 +178,6 @@ impl SeenPoll {
             found: None,
             found_before: None,
             schedules: worker.metrics.local_schedules.get(),
-            parks: worker.metrics.parks.get(),
             is_active: false,
             outcome,
             is_reported: false,
@@ -197,16 +190,6 @@ impl SeenPoll {
 
     fn age(&self, now: Instant) -> Duration {
         now - self.poll.since
-    }
-
-    /// Returns the mean duration of the polls from this one to `next`, if the same thread ran them
-    /// without parking.
-    fn mean_poll_until(&self, next: &SeenPoll) -> Option<Duration> {
-        let is_busy = Arc::ptr_eq(&self.lease, &next.lease) && self.parks == next.parks;
-        let polls = next.poll.progress.wrapping_sub(self.poll.progress);
-        is_busy.then(|| {
-            (next.poll.since - self.poll.since) / u32::try_from(polls).unwrap_or(u32::MAX).max(1)
-        })
     }
 
     /// Returns whether the user code has lasted for some time: an earlier look saw it, or it is the
