@@ -78,14 +78,6 @@ impl Drop for RestoreBudget {
     }
 }
 
-/// Returns the number of units that this poll has paid.
-///
-/// The poll must have started with [`Budget::INITIAL`].
-#[inline]
-pub fn paid() -> u8 {
-    Budget::INITIAL.0.saturating_sub(BUDGET.with(Cell::get).0)
-}
-
 /// Returns whether a leaf future may still make progress in this poll.
 #[inline]
 pub fn has_remaining() -> bool {

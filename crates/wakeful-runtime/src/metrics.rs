@@ -37,8 +37,6 @@ pub(crate) struct WorkerMetrics {
     pub(crate) unparks: Counter,
     pub(crate) noops: Counter,
     pub(crate) forced_yields: Counter,
-    /// Budget units that operations consumed.
-    pub(crate) progress: Counter,
     busy_ns: Counter,
     thread: Mutex<Option<ThreadId>>,
 }
@@ -51,11 +49,6 @@ impl WorkerMetrics {
 
     pub(crate) fn thread_id(&self) -> Option<ThreadId> {
         *self.thread.lock()
-    }
-
-    /// Returns a measure of the work done: polls, plus operations in them that made progress.
-    pub(crate) fn work(&self) -> u64 {
-        self.polls.get() + self.progress.get()
     }
 
     /// Counts a poll that has just returned if it used up its budget.

@@ -120,10 +120,8 @@ pub(crate) struct MultiThread {
     vacant: AtomicUsize,
     /// Workers whose timers are lent.
     lenders: AtomicUsize,
-    /// Whether workers may keep tasks out of the reach of idle workers. Std's type even under loom:
-    /// no other memory is published through it.
-    keeps_tasks: std::sync::atomic::AtomicBool,
-    /// How many workers were stalled at the monitor's last look. Std's type for the same reason.
+    /// How many workers were stalled at the monitor's last look. Std's type even under
+    /// loom: no other memory is published through it.
     stalled: std::sync::atomic::AtomicUsize,
     /// The fence of core sections: none if no lease can be revoked.
     light_fence: LightFence,
@@ -235,7 +233,6 @@ impl MultiThread {
                 workers_left: AtomicUsize::new(workers),
                 vacant: AtomicUsize::new(0),
                 lenders: AtomicUsize::new(0),
-                keeps_tasks: config.stall.hands_off.into(),
                 stalled: 0.into(),
                 light_fence: if config.stall.is_watched() {
                     LightFence::new()

@@ -144,8 +144,8 @@ impl MultiThread {
         })
     }
 
-    /// Returns what was suspended, if anything. If the fence failed, no other thread could rescue
-    /// tasks behind a stuck poll, so workers stop keeping tasks local.
+    /// Returns what was suspended, if anything. If the fence failed, no lease can be revoked any
+    /// more.
     fn note_refused_fence<T>(&self, suspended: Result<T, SuspendError>) -> Option<T> {
         if let Err(SuspendError::NoFence) = suspended {
             self.lose_handoff(FENCE_REFUSED);
@@ -154,10 +154,8 @@ impl MultiThread {
     }
 
     /// Notes that no worker can be handed off any more, and says so on standard error, once.
-    /// Workers then keep no tasks local, since no other thread could rescue them.
     #[cold]
     pub(super) fn lose_handoff(&self, why: &str) {
-        self.keep_no_tasks();
         if self.stalls.note_handoff_lost() {
             diagnostics::print(format_args!(
                 "hand-off is off: {why}. Tasks still run, but from now on a task that blocks its \

@@ -49,11 +49,6 @@ impl LazyMonitor {
         self.watchers > 0
     }
 
-    /// Returns how many watchers have not run anything yet.
-    pub(super) fn watching(&self) -> usize {
-        self.watching.load(Relaxed)
-    }
-
     /// Ends the watch of one watcher. Returns true if it was the last.
     fn remove_watcher(&self) -> bool {
         self.watching.fetch_sub(1, AcqRel) == 1

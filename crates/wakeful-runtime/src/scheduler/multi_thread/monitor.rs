@@ -106,8 +106,6 @@ struct MonitorGuard(Arc<MultiThread>);
 impl Drop for MonitorGuard {
     fn drop(&mut self) {
         if thread::panicking() {
-            // No thread would rescue tasks that are kept local behind a poll that blocks.
-            self.0.keep_no_tasks();
             self.0.stalled.store(0, Relaxed);
             diagnostics::print(format_args!(
                 "the monitor thread panicked (see above). This is a bug in Wakeful; please report \

@@ -72,11 +72,6 @@ impl WorkerThread {
 }
 
 impl MultiThread {
-    #[cold]
-    pub(super) fn keep_no_tasks(&self) {
-        self.keeps_tasks.store(false, std::sync::atomic::Ordering::Relaxed);
-    }
-
     /// Unparks a parked worker unless another worker is searching already.
     pub(super) fn notify_parked(&self) {
         self.notify_searchers(1);

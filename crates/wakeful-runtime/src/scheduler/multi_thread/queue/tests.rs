@@ -7,27 +7,15 @@ use std::thread;
 use wakeful_base::FastRng;
 use wakeful_task::Id;
 
-/// A simple model of the queue: the entries that thieves can reach, and those that only the owner
-/// can.
+/// A simple model of the queue.
 #[derive(Default)]
-struct Model {
-    shared: VecDeque<Id>,
-    batch: VecDeque<Id>,
-}
+struct Model(VecDeque<Id>);
 
 impl Model {
-    fn pop(&mut self) -> Option<Id> {
-        if self.batch.is_empty() {
-            let count = self.shared.len().div_ceil(2).min(OWNER_BATCH_MAX);
-            self.batch.extend(self.shared.drain(..count));
-        }
-        self.batch.pop_front()
-    }
-
     fn steal_into(&mut self, thief: &mut Model) -> Option<(Id, usize)> {
-        let count = self.shared.len().div_ceil(2).min(STEAL_MAX);
-        thief.shared.extend(self.shared.drain(..count));
-        (count > 0).then(|| (thief.shared.pop_back().unwrap(), count))
+        let count = self.0.len().div_ceil(2).min(STEAL_MAX);
+        thief.0.extend(self.0.drain(..count));
+        (count > 0).then(|| (thief.0.pop_back().unwrap(), count))
     }
 }
 
@@ -51,19 +39,15 @@ fn behaves_like_a_simple_queue() {
         match rng.below(20) {
             n if n < pushes => {
                 let entry = made.make();
-                model.shared.push_back(entry.id());
+                model.0.push_back(entry.id());
                 owner.push(queue, entry);
             }
             17 => {
                 let mut many: Vec<_> = (0..rng.below(5)).map(|_| made.make()).collect();
-                model.shared.extend(many.iter().map(id));
+                model.0.extend(many.iter().map(id));
                 owner.push_all(queue, &mut many);
             }
-            18 => {
-                model.shared.extend(model.batch.drain(..));
-                owner.share_batch(queue);
-            }
-            19 => {
+            18 | 19 => {
                 let [(left, left_owner), (right, right_owner)] = &mut queues;
                 let [left_model, right_model] = &mut models;
                 let (stolen, expected) = if side == 0 {
@@ -76,14 +60,13 @@ fn behaves_like_a_simple_queue() {
             }
             _ => {
                 let popped = owner.pop(queue);
-                assert_eq!(popped.as_ref().map(id), model.pop());
+                assert_eq!(popped.as_ref().map(id), model.0.pop_front());
                 got.extend(popped);
             }
         }
-        for ((queue, owner), model) in queues.iter().zip(&models) {
-            assert_eq!(queue.len(), model.shared.len());
-            assert_eq!(queue.is_empty(), model.shared.is_empty());
-            assert_eq!(owner.held_back(), model.batch.len());
+        for ((queue, _), model) in queues.iter().zip(&models) {
+            assert_eq!(queue.len(), model.0.len());
+            assert_eq!(queue.is_empty(), model.0.is_empty());
             most = most.max(queue.len());
         }
     }
@@ -174,9 +157,6 @@ fn stress_every_entry_is_taken_once() {
         for _ in 0..1 << rng.below(11) {
             let Some(entry) = owner.pop(&queue) else { break };
             end_task(entry, &ended);
-            if rng.below(16) == 0 {
-                owner.share_batch(&queue);
-            }
         }
     }
     while let Some(entry) = owner.pop(&queue) {

@@ -17,6 +17,8 @@ use wakeful_task::Runnable;
 /// What workers share, as in the real scheduler, but with tasks that do nothing.
 struct Scheduler {
     idle: Idle,
+    /// How many workers may search at a time, according to the notify rule.
+    searchers: usize,
     inject: InjectionQueue,
     workers: Box<[Worker]>,
     driver: SharedDriver,
@@ -41,12 +43,13 @@ struct WorkerThread {
     got: Vec<Runnable>,
 }
 
-fn workers(count: usize, entries: usize) -> (Arc<Scheduler>, Vec<WorkerThread>) {
+fn workers(count: usize, searchers: usize, entries: usize) -> (Arc<Scheduler>, Vec<WorkerThread>) {
     let DriverParts { driver, waker, .. } = DriverParts::new(None).unwrap();
     let (queues, owners): (Vec<_>, Vec<_>) = (0..count).map(|_| run_queue()).unzip();
     let worker = |queue| Worker { queue, park_state: ParkState::new() };
     let scheduler = Arc::new(Scheduler {
         idle: Idle::new(count),
+        searchers,
         inject: InjectionQueue::new(),
         workers: queues.into_iter().map(worker).collect(),
         driver: SharedDriver::new(driver, waker),
@@ -75,14 +78,15 @@ impl Scheduler {
         self.notify_parked();
     }
 
+    /// As the real rule, whose answer depends on estimates: one searcher at least, or more.
     fn notify_parked(&self) {
-        if let Some(index) = self.idle.worker_to_notify() {
+        if let Some(index) = self.idle.worker_to_notify(self.searchers) {
             self.workers[index].park_state.unpark(&self.driver);
         }
     }
 
     fn has_visible_work(&self) -> bool {
-        !self.inject.is_empty() || self.workers.iter().any(|worker| !worker.queue.is_empty())
+        !self.inject.is_empty() || self.idle.queued().any(|i| !self.workers[i].queue.is_empty())
     }
 
     fn stop(&self) {
@@ -118,7 +122,8 @@ impl WorkerThread {
         let scheduler = self.scheduler.clone();
         for entry in entries {
             self.owner.push(&scheduler.workers[self.index].queue, entry);
-            if scheduler.idle.should_notify() {
+            scheduler.idle.set_queued(self.index);
+            if scheduler.idle.should_notify(scheduler.searchers) {
                 scheduler.notify_parked();
             }
         }
@@ -143,10 +148,31 @@ impl WorkerThread {
         if !self.searching {
             return None;
         }
-        let mut others =
-            scheduler.workers.iter().filter(|worker| !std::ptr::eq(&worker.queue, own));
-        let stolen = others.find_map(|worker| worker.queue.steal_into(own, &mut self.owner));
-        stolen.map(|(entry, _)| entry).or_else(|| self.take_injected())
+        self.steal().or_else(|| self.take_injected())
+    }
+
+    /// One pass over the queues with tasks, as the real `steal`.
+    fn steal(&mut self) -> Option<Runnable> {
+        let scheduler = self.scheduler.clone();
+        let (idle, own) = (&scheduler.idle, &scheduler.workers[self.index].queue);
+        let mut at = 0;
+        while let Some(index) = idle.next_queued(at, scheduler.workers.len() - at, self.index) {
+            let victim = &scheduler.workers[index].queue;
+            if victim.is_empty() {
+                idle.clear_queued(index);
+                if !victim.is_empty() {
+                    idle.set_queued(index);
+                }
+            }
+            if let Some((entry, count)) = victim.steal_into(own, &mut self.owner) {
+                if count > 1 {
+                    idle.set_queued(self.index);
+                }
+                return Some(entry);
+            }
+            at = index + 1;
+        }
+        None
     }
 
     fn take_injected(&mut self) -> Option<Runnable> {
@@ -159,7 +185,10 @@ impl WorkerThread {
             |len| len,
             |entry| match first {
                 None => first = Some(entry),
-                Some(_) => self.owner.push(own, entry),
+                Some(_) => {
+                    self.owner.push(own, entry);
+                    scheduler.idle.set_queued(self.index);
+                }
             },
         );
         first
@@ -188,7 +217,9 @@ impl WorkerThread {
     fn park(&mut self, parker: &Parker) {
         let scheduler = &self.scheduler;
         scheduler.idle.begin_park(self.index, self.searching);
-        let sees_work = scheduler.has_visible_work();
+        scheduler.idle.clear_queued(self.index);
+        let sees_work =
+            !scheduler.inject.is_empty() || (self.searching && scheduler.idle.is_any_queued());
         if !sees_work && !scheduler.is_stopping() {
             let (until, call) = (Until::until_notified(), &mut call_now);
             self.worker().park_state.park(Some(&scheduler.driver), &until, call, || parker.park());
@@ -201,15 +232,16 @@ impl WorkerThread {
 
 /// How many entries the first worker pushes to its own queue, and how many come from another
 /// thread.
+#[derive(Clone, Copy)]
 struct Pushes {
     own: usize,
     remote: usize,
 }
 
 /// Runs the workers until all entries are taken.
-fn run(count: usize, pushes: Pushes) {
+fn run(count: usize, searchers: usize, pushes: Pushes) {
     let made = Entries::new();
-    let (scheduler, mut workers) = workers(count, pushes.own + pushes.remote);
+    let (scheduler, mut workers) = workers(count, searchers, pushes.own + pushes.remote);
     // Polls may block only if every push is sure to notify the other workers.
     workers[0].is_blocking &= pushes.own == 0;
     let own: Vec<_> = (0..pushes.own).map(|_| made.make()).collect();
@@ -260,20 +292,26 @@ fn the_last_worker_to_park_is_in_the_driver() {
 
 #[test]
 fn a_remote_push_races_with_the_only_worker_parking() {
-    model(|| run(1, Pushes { own: 0, remote: 2 }));
+    model(|| run(1, 1, Pushes { own: 0, remote: 2 }));
 }
 
 #[test]
 fn the_other_worker_takes_what_a_blocked_worker_leaves() {
-    large_model(|| run(2, Pushes { own: 0, remote: 2 }));
+    for searchers in [1, 2] {
+        large_model(move || run(2, searchers, Pushes { own: 0, remote: 2 }));
+    }
 }
 
 #[test]
 fn a_workers_push_is_run_by_itself_or_a_thief() {
-    large_model(|| run(2, Pushes { own: 2, remote: 0 }));
+    for searchers in [1, 2] {
+        large_model(move || run(2, searchers, Pushes { own: 2, remote: 0 }));
+    }
 }
 
 #[test]
 fn own_and_remote_pushes_race_with_a_worker_parking() {
-    large_model(|| run(2, Pushes { own: 1, remote: 1 }));
+    for searchers in [1, 2] {
+        large_model(move || run(2, searchers, Pushes { own: 1, remote: 1 }));
+    }
 }
