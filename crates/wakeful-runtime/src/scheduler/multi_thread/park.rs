@@ -61,8 +61,7 @@ impl WorkerThread {
         let (scheduler, worker) = (&*self.scheduler, self.worker());
         scheduler.idle.begin_park(self.index, was_searching);
         scheduler.idle.clear_queued(self.index);
-        let sees_work =
-            !scheduler.inject.is_empty() || (was_searching && scheduler.idle.is_any_queued());
+        let sees_work = !scheduler.inject.is_empty() || scheduler.idle.is_any_queued();
         let mut was_in_driver = false;
         let mut now = None;
         if !sees_work && !scheduler.is_stopping() {

@@ -218,8 +218,7 @@ impl WorkerThread {
         let scheduler = &self.scheduler;
         scheduler.idle.begin_park(self.index, self.searching);
         scheduler.idle.clear_queued(self.index);
-        let sees_work =
-            !scheduler.inject.is_empty() || (self.searching && scheduler.idle.is_any_queued());
+        let sees_work = !scheduler.inject.is_empty() || scheduler.idle.is_any_queued();
         if !sees_work && !scheduler.is_stopping() {
             let (until, call) = (Until::until_notified(), &mut call_now);
             self.worker().park_state.park(Some(&scheduler.driver), &until, call, || parker.park());
