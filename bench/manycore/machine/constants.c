@@ -13,7 +13,7 @@ Time cost_timer_set = 300 * NS, cost_yield = 500 * NS, cost_barrier = 2 * US;
 Time cost_interrupt = 1 * US, cost_thread_create = 8 * US, cost_context_switch = 1500 * NS;
 Time delay_wake = 5 * US, delay_thread_start = 10 * US;
 Time quantum = 60 * NS, time_slice = 3000 * US;
-double cpu_limit = 0, visible_cpus = 16, cpu_quota = 0;
+double cpu_limit = 0, visible_cpus = 16, cpu_quota = 0, random_seed = 1;
 
 typedef struct {
     const char *name;
@@ -51,6 +51,7 @@ static const Constant constants[] = {
     { "cpus", 0, 0, &cpu_limit, "number of CPUs; 0: one for each thread" },
     { "visible-cpus", 0, 0, &visible_cpus, "number of CPUs that the program is told, without `cpus`" },
     { "quota", 0, 0, &cpu_quota, "CPU quota in CPUs, in periods of 100 ms; 0: none" },
+    { "seed", 0, 0, &random_seed, "seed of the random numbers that the program gets" },
 };
 #define CONSTANT_COUNT (sizeof constants / sizeof constants[0])
 

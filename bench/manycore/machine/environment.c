@@ -109,12 +109,11 @@ void forget_virtual(int descriptor) {
 
 /* ---- random numbers ---- */
 
-/* The generator splitmix64 from a fixed seed, so that hash seeds repeat. */
+/* The generator splitmix64 from a given seed, so that hash seeds repeat. */
 void fill_random(void *buffer, size_t size) {
-    static uint64_t state = 1;
+    static uint64_t steps;
     for (size_t done = 0; done < size;) {
-        state += 0x9E3779B97F4A7C15u;
-        uint64_t word = state;
+        uint64_t word = ((uint64_t)random_seed << 32) + ++steps * 0x9E3779B97F4A7C15u;
         word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9u;
         word = (word ^ (word >> 27)) * 0x94D049BB133111EBu;
         word ^= word >> 31;

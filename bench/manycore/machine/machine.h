@@ -45,7 +45,7 @@ extern Time cost_alloc, cost_clock_read, cost_syscall, cost_io, cost_poll, cost_
 extern Time cost_unpark, cost_futex_wake, cost_timer_set, cost_yield, cost_barrier;
 extern Time cost_interrupt, cost_thread_create, cost_context_switch;
 extern Time delay_wake, delay_thread_start, quantum, time_slice;
-extern double cpu_limit, visible_cpus, cpu_quota;
+extern double cpu_limit, visible_cpus, cpu_quota, random_seed;
 
 /* ---- scheduler.c ---- */
 

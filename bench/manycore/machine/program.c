@@ -9,6 +9,9 @@
 #include <sys/personality.h>
 #include <unistd.h>
 
+/* In seconds of real time. No case needs more than a few; a runtime that spins forever would. */
+#define REAL_LIMIT_S 120
+
 _Noreturn void fail(const char *what) {
     static const char *const states[] = { "unused", "ready", "in futex", "in poll",
                                           "asleep", "joining", "ended" };
@@ -35,6 +38,7 @@ void mc_fix_addresses(char **arguments) {
 void mc_begin(void) {
     /* Each thread has an arena of its own, as if there were as many real CPUs. */
     mallopt(M_ARENA_MAX, THREADS_MAX);
+    alarm(REAL_LIMIT_S);
     Thread *first = &threads[0];
     start_threads(first);
     start_scheduler(first);

@@ -2,7 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-use crate::machine;
+use super::charge_allocation;
 
 struct Priced;
 
@@ -12,13 +12,13 @@ static ALLOCATOR: Priced = Priced;
 // SAFETY: every call is passed on to `System`, with the same arguments.
 unsafe impl GlobalAlloc for Priced {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        machine::charge_allocation();
+        charge_allocation();
         // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        machine::charge_allocation();
+        charge_allocation();
         // SAFETY: the block was allocated by `System`, with this layout.
         unsafe { System.dealloc(block, layout) }
     }

@@ -1,11 +1,13 @@
 //! The interface of the virtual machine in `../machine`.
 
+mod allocator;
+
 use std::ffi::{CString, c_char, c_int};
 use std::time::Duration;
 
 /// What the machine has counted, of all threads together.
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Cache lines that moved from one core to another.
     pub transfers: u64,
@@ -91,7 +93,7 @@ pub fn print_profile(places: i32) {
 }
 
 /// Charges for an allocation.
-pub fn charge_allocation() {
+fn charge_allocation() {
     ffi::mc_alloc();
 }
 

@@ -12,7 +12,6 @@ use std::process::exit;
 use std::time::Instant;
 
 use crate::cases::{CASES, Case, Outcome};
-use crate::machine;
 
 /// The number of places in a profile.
 const PLACES: i32 = 60;

@@ -2,9 +2,7 @@
 
 extern crate tokio as rt;
 
-mod allocator;
 mod cases;
-mod machine;
 mod run;
 
 fn main() {

@@ -2,9 +2,7 @@
 
 extern crate wakeful as rt;
 
-mod allocator;
 mod cases;
-mod machine;
 mod run;
 
 fn main() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rt::sync::{Mutex, Semaphore};
 
 use super::{Outcome, join_all, no_third};
-use crate::machine::{work_ns, work_us};
+use machine::{work_ns, work_us};
 
 pub async fn mutex(workers: u64) -> Outcome {
     let (tasks, rounds) = (4 * workers, 50);

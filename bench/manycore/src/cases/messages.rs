@@ -5,7 +5,7 @@ use std::time::Instant;
 use rt::sync::{broadcast, mpsc};
 
 use super::{Outcome, join_all, no_third, percentile};
-use crate::machine::work_ns;
+use machine::work_ns;
 
 pub async fn pingpong(workers: u64) -> Outcome {
     let (pairs, rounds) = (4 * workers, 60);

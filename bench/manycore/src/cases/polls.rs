@@ -5,7 +5,7 @@ use std::time::Instant;
 use rt::task::yield_now;
 
 use super::{Outcome, join_all, no_third, percentile};
-use crate::machine::{work_ns, work_us};
+use machine::{work_ns, work_us};
 
 /// Runs tasks that compute for `ns` and yield, `rounds` times.
 async fn yielding(tasks: u64, rounds: u64, ns: u64) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rt::sync::mpsc;
 
 use super::{Outcome, join_all, percentile};
-use crate::machine::work_us;
+use machine::work_us;
 
 /// Starts a thread that calls `send` every `gap`, with the number of the request.
 pub fn pacer(

@@ -9,7 +9,7 @@ use rt::net::{UnixListener, UnixStream};
 
 use super::requests::{pacer, since_us};
 use super::{Outcome, join_all, no_third, percentile};
-use crate::machine::work_us;
+use machine::work_us;
 
 pub async fn streams(workers: u64) -> Outcome {
     let (pairs, rounds) = (4 * workers, 30);

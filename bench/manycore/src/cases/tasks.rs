@@ -4,7 +4,7 @@ use rt::runtime::Handle;
 use rt::sync::oneshot;
 
 use super::{Outcome, join_all, no_third};
-use crate::machine::{work_ns, work_us};
+use machine::{work_ns, work_us};
 
 pub async fn spawn(_workers: u64) -> Outcome {
     let tasks = 4_000;

@@ -6,7 +6,7 @@ use rt::task::yield_now;
 use rt::time::{interval, sleep, timeout};
 
 use super::{Outcome, join_all, no_third, percentile};
-use crate::machine::{work_ns, work_us};
+use machine::{work_ns, work_us};
 
 pub async fn bursts(workers: u64) -> Outcome {
     let (rounds, parts) = (40, 2 * workers);
