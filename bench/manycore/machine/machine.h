@@ -9,6 +9,7 @@
  * | hooks.c | the hooks that the compiler inserts at memory accesses |
  * | threads.c | pthread_create, pthread_join and the like |
  * | waits.c | futex, epoll, poll and sleeps |
+ * | locks.c | the locks of pthread |
  * | clocks.c | clocks and timerfd |
  * | descriptors.c | read, write and other calls on descriptors |
  * | environment.c | CPU counts, /proc, /sys and random numbers |
@@ -49,7 +50,8 @@ extern double cpu_limit, visible_cpus, cpu_quota, random_seed;
 
 /* ---- scheduler.c ---- */
 
-#define THREADS_MAX 256
+/* Room for 64 workers, their standbys, and Tokio's 512 threads for blocking calls. */
+#define THREADS_MAX 768
 
 typedef struct Thread Thread;
 typedef struct Timer Timer;
@@ -83,7 +85,7 @@ struct Thread {
     bool timed_out;
     bool is_detached;
 
-    uint32_t *futex;
+    const void *waits_at; /* the futex, lock or condition variable */
     uint32_t futex_bits;
     struct pollfd *polls;
     nfds_t poll_count;
@@ -199,6 +201,10 @@ void find_stack(Thread *thread);
 void wake_pollers(Time at, bool pays);
 /* Parks the running thread until one of the descriptors is ready. */
 bool await_descriptors(struct pollfd *polls, nfds_t count, Time deadline);
+/* Parks the running thread until unpark_at(). Returns false if the deadline came first. No other
+ * thread runs before it has parked, nor during unpark_at(). */
+bool park_at(const void *address, Time deadline);
+void unpark_at(const void *address, int count);
 long futex_call(uint32_t *word, int operation, uint32_t value, const struct timespec *timeout,
                 uint32_t bits);
 struct epoll_event;

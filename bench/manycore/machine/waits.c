@@ -9,25 +9,32 @@
 
 /* ---- futexes ---- */
 
+bool park_at(const void *address, Time deadline) {
+    spend(cost_park);
+    running->waits_at = address;
+    running->futex_bits = ~0u;
+    return deadline > running->clock && block(IN_FUTEX, deadline);
+}
+
 static int futex_wait(uint32_t *word, uint32_t value, Time deadline, uint32_t bits) {
     spend_in_kernel(cost_park);
     if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != value) {
         errno = EAGAIN;
         return -1;
     }
-    running->futex = word;
+    running->waits_at = word;
     running->futex_bits = bits;
     if (deadline > running->clock && block(IN_FUTEX, deadline)) return 0;
     errno = ETIMEDOUT;
     return -1;
 }
 
-static Thread *first_waiter(const uint32_t *word, uint32_t bits) {
+static Thread *first_waiter(const void *address, uint32_t bits) {
     Thread *first = NULL;
     for (int i = 0; i < thread_count; i++) {
         Thread *thread = &threads[i];
-        bool waits = thread->state == IN_FUTEX && thread->futex == word;
         /* A thread whose deadline has come is no longer in this state. */
+        bool waits = thread->state == IN_FUTEX && thread->waits_at == address;
         if (waits && (thread->futex_bits & bits) &&
             (!first || thread->wait_order < first->wait_order))
             first = thread;
@@ -35,15 +42,27 @@ static Thread *first_waiter(const uint32_t *word, uint32_t bits) {
     return first;
 }
 
-static int futex_wake(const uint32_t *word, int count, uint32_t bits) {
-    spend_in_kernel(cost_futex_wake);
+static int wake(const void *address, int count, uint32_t bits) {
     int woken = 0;
     Thread *waiter;
-    while (woken < count && (waiter = first_waiter(word, bits))) {
+    while (woken < count && (waiter = first_waiter(address, bits))) {
         spend(cost_unpark);
         make_ready(waiter, running->clock + delay_wake);
         woken++;
     }
+    return woken;
+}
+
+/* Without a waiter, the C library makes no system call. */
+void unpark_at(const void *address, int count) {
+    if (!first_waiter(address, ~0u)) return;
+    spend(cost_futex_wake);
+    wake(address, count, ~0u);
+}
+
+static int futex_wake(const uint32_t *word, int count, uint32_t bits) {
+    spend_in_kernel(cost_futex_wake);
+    int woken = wake(word, count, bits);
     yield_if_ahead();
     return woken;
 }

@@ -27,6 +27,7 @@ const TESTS: &[Test] = &[
         constants: &[("wake-us", 20.0)],
         run: futex_wake,
     },
+    Test { name: "locks_of_pthread_wait", constants: &[], run: pthread_locks },
     Test { name: "sleeps_end_on_time", constants: &[], run: sleeps },
     Test { name: "a_read_waits_for_a_write", constants: &[], run: blocking_read },
     Test { name: "threads_run_in_parallel", constants: &[], run: parallel },
@@ -169,6 +170,41 @@ fn futex_wake() {
     // The call and the wake-up itself, and then 20 µs until the thread runs.
     assert_about(called, us(1) + ns(800));
     assert_about(ran - woken, us(21) + ns(800));
+}
+
+/// Two threads take turns with a lock and a condition variable of pthread.
+fn pthread_locks() {
+    // On Linux, both are at most 48 bytes large, and zeros initialize them.
+    #[repr(C, align(8))]
+    struct Object([u8; 48]);
+    static MUTEX: Mutex<Object> = Mutex::new(Object([0; 48]));
+    static CONDITION: Mutex<Object> = Mutex::new(Object([0; 48]));
+    static TURN: AtomicU32 = AtomicU32::new(0);
+    unsafe extern "C" {
+        fn pthread_mutex_lock(mutex: *mut Object) -> i32;
+        fn pthread_mutex_unlock(mutex: *mut Object) -> i32;
+        fn pthread_cond_wait(condition: *mut Object, mutex: *mut Object) -> i32;
+        fn pthread_cond_broadcast(condition: *mut Object) -> i32;
+    }
+    let object = |of: &'static Mutex<Object>| &raw mut *of.lock().expect("no thread panics");
+    on_threads(2, move |number| {
+        let (mutex, condition) = (object(&MUTEX), object(&CONDITION));
+        for turn in (0..100).filter(|turn| turn % 2 == number) {
+            // SAFETY: both objects are static and initialized, and the mutex is locked by this
+            // thread from the first call to the last.
+            unsafe {
+                assert_eq!(pthread_mutex_lock(mutex), 0);
+                while TURN.load(Ordering::Relaxed) != turn {
+                    assert_eq!(pthread_cond_wait(condition, mutex), 0);
+                }
+                work_us(1);
+                TURN.store(turn + 1, Ordering::Relaxed);
+                assert_eq!(pthread_cond_broadcast(condition), 0);
+                assert_eq!(pthread_mutex_unlock(mutex), 0);
+            }
+        }
+    });
+    assert_eq!(TURN.load(Ordering::Relaxed), 100);
 }
 
 fn sleeps() {
