@@ -38,6 +38,8 @@ pub fn run(options: &[&str]) -> Result<(), String> {
         programs.self_test()?;
     }
     let cases = programs.cases(&request.cases)?;
+    // Fails here, and not in each run, if a name or value is wrong.
+    programs.constants(&request.constants)?;
     table::print_head();
     let mut rows = Vec::new();
     for case in &cases {

@@ -13,7 +13,7 @@ Time cost_timer_set = 300 * NS, cost_yield = 500 * NS, cost_barrier = 2 * US;
 Time cost_interrupt = 1 * US, cost_thread_create = 8 * US, cost_context_switch = 1500 * NS;
 Time delay_wake = 5 * US, delay_thread_start = 10 * US;
 Time quantum = 60 * NS, time_slice = 3000 * US;
-double cpu_limit = 0, visible_cpus = 16, cpu_quota = 0, random_seed = 1;
+double wake_jitter = 0.1, cpu_limit = 0, visible_cpus = 16, cpu_quota = 0, random_seed = 1;
 
 typedef struct {
     const char *name;
@@ -45,13 +45,14 @@ static const Constant constants[] = {
     { "thread-create-us", &cost_thread_create, US, 0, "pthread_create" },
     { "context-switch-us", &cost_context_switch, US, 0, "switching a CPU between two threads" },
     { "wake-us", &delay_wake, US, 0, "from a wake-up until the thread runs" },
+    { "wake-jitter", 0, 0, &wake_jitter, "how much wake-ups differ from `wake-us`; 0.1: by a tenth" },
     { "thread-start-us", &delay_thread_start, US, 0, "from pthread_create until the thread runs" },
     { "quantum-ns", &quantum, NS, 0, "how far the running thread may be ahead of another" },
     { "slice-us", &time_slice, US, 0, "time slice, if threads wait for a CPU" },
     { "cpus", 0, 0, &cpu_limit, "number of CPUs; 0: one for each thread" },
     { "visible-cpus", 0, 0, &visible_cpus, "number of CPUs that the program is told, without `cpus`" },
     { "quota", 0, 0, &cpu_quota, "CPU quota in CPUs, in periods of 100 ms; 0: none" },
-    { "seed", 0, 0, &random_seed, "seed of the random numbers that the program gets" },
+    { "seed", 0, 0, &random_seed, "seed of all random numbers" },
 };
 #define CONSTANT_COUNT (sizeof constants / sizeof constants[0])
 

@@ -109,18 +109,29 @@ void forget_virtual(int descriptor) {
 
 /* ---- random numbers ---- */
 
-/* The generator splitmix64 from a given seed, so that hash seeds repeat. */
+/* The generator splitmix64. Each of its two sequences starts at a place of its own. */
+static uint64_t next_random(uint64_t *steps, uint64_t start) {
+    uint64_t word = ((uint64_t)random_seed << 32) + start + ++*steps * 0x9E3779B97F4A7C15u;
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9u;
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EBu;
+    return word ^ (word >> 31);
+}
+
+/* What the program gets: the seeds of its hash functions repeat. */
 void fill_random(void *buffer, size_t size) {
     static uint64_t steps;
     for (size_t done = 0; done < size;) {
-        uint64_t word = ((uint64_t)random_seed << 32) + ++steps * 0x9E3779B97F4A7C15u;
-        word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9u;
-        word = (word ^ (word >> 27)) * 0x94D049BB133111EBu;
-        word ^= word >> 31;
+        uint64_t word = next_random(&steps, 0);
         size_t part = size - done < sizeof word ? size - done : sizeof word;
         memcpy((char *)buffer + done, &word, part);
         done += part;
     }
+}
+
+double random_share(void) {
+    static uint64_t steps;
+    /* The 53 bits that a double holds. */
+    return (double)(next_random(&steps, 1) >> 11) / (double)(1ull << 53);
 }
 
 ssize_t getrandom(void *buffer, size_t size, unsigned flags) {

@@ -46,7 +46,7 @@ extern Time cost_alloc, cost_clock_read, cost_syscall, cost_io, cost_poll, cost_
 extern Time cost_unpark, cost_futex_wake, cost_timer_set, cost_yield, cost_barrier;
 extern Time cost_interrupt, cost_thread_create, cost_context_switch;
 extern Time delay_wake, delay_thread_start, quantum, time_slice;
-extern double cpu_limit, visible_cpus, cpu_quota, random_seed;
+extern double wake_jitter, cpu_limit, visible_cpus, cpu_quota, random_seed;
 
 /* ---- scheduler.c ---- */
 
@@ -125,6 +125,8 @@ Thread *leave(void);
 void free_slot(Thread *thread);
 /* Makes a parked or new thread ready to run at `at`. */
 void make_ready(Thread *thread, Time at);
+/* Makes a parked thread ready to run some time after `now`, when it is woken. */
+void wake_thread(Thread *thread, Time now);
 /* Keeps a ready thread from running for a while, as an interrupt does. */
 void interrupt(Thread *thread, Time duration);
 /* Chooses the running thread when the machine starts. */
@@ -227,6 +229,8 @@ int open_virtual(const char *path);
 ssize_t read_virtual(int descriptor, void *buffer, size_t size, off_t offset);
 void forget_virtual(int descriptor);
 void fill_random(void *buffer, size_t size);
+/* Returns the next number from 0 to 1 of the machine's own sequence. */
+double random_share(void);
 int virtual_thread_id(const Thread *thread);
 
 /* ---- program.c ---- */

@@ -188,7 +188,7 @@ static Thread *next_thread(void) {
             fire(event->timer);
         } else if (thread->state != READY) {
             thread->timed_out = true;
-            make_ready(thread, event->at + delay_wake);
+            wake_thread(thread, event->at);
         } else if (take_cpu(thread)) {
             return thread;
         } else {
@@ -255,6 +255,12 @@ void make_ready(Thread *thread, Time at) {
     if (thread->clock < at) thread->clock = at;
     thread->state = READY;
     set_event(&thread->event, thread->clock);
+}
+
+/* If all wake-ups took equally long, threads would move in lockstep, as they do nowhere else. */
+void wake_thread(Thread *thread, Time now) {
+    double share = 1 + wake_jitter * (2 * random_share() - 1);
+    make_ready(thread, now + (Time)(delay_wake * share));
 }
 
 void interrupt(Thread *thread, Time duration) {

@@ -46,7 +46,7 @@ static void end_thread(void *argument) {
     if (!running) return;
     for (int i = 0; i < thread_count; i++)
         if (threads[i].state == JOINING && threads[i].joins == me)
-            make_ready(&threads[i], me->clock + delay_wake);
+            wake_thread(&threads[i], me->clock);
     return_to_own_kernel_thread(me);
     Thread *next = leave();
     set_running(next);

@@ -47,7 +47,7 @@ static int wake(const void *address, int count, uint32_t bits) {
     Thread *waiter;
     while (woken < count && (waiter = first_waiter(address, bits))) {
         spend(cost_unpark);
-        make_ready(waiter, running->clock + delay_wake);
+        wake_thread(waiter, running->clock);
         woken++;
     }
     return woken;
@@ -100,7 +100,7 @@ void wake_pollers(Time at, bool pays) {
             spend(cost_unpark);
             at = running->clock;
         }
-        make_ready(thread, at + delay_wake);
+        wake_thread(thread, at);
     }
     if (pays) yield_if_ahead();
 }

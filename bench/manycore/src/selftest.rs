@@ -24,11 +24,11 @@ const TESTS: &[Test] = &[
     Test { name: "a_spin_lock", constants: &[], run: spin_lock },
     Test {
         name: "a_futex_wakes_after_the_delay",
-        constants: &[("wake-us", 20.0)],
+        constants: &[("wake-us", 20.0), ("wake-jitter", 0.0)],
         run: futex_wake,
     },
     Test { name: "locks_of_pthread_wait", constants: &[], run: pthread_locks },
-    Test { name: "sleeps_end_on_time", constants: &[], run: sleeps },
+    Test { name: "sleeps_end_on_time", constants: &[("wake-jitter", 0.0)], run: sleeps },
     Test { name: "a_read_waits_for_a_write", constants: &[], run: blocking_read },
     Test { name: "threads_run_in_parallel", constants: &[], run: parallel },
     Test { name: "threads_share_cpus", constants: &[("cpus", 2.0)], run: shared_cpus },

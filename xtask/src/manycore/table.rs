@@ -36,6 +36,9 @@ pub fn print_row(row: &Row) {
         of_runtime(&row.wakeful),
         ratios.join(" ").trim_end(),
     );
+    for why in [&row.tokio, &row.wakeful].into_iter().filter_map(|result| result.as_ref().err()) {
+        println!("    {why}");
+    }
 }
 
 fn of_runtime(result: &Result<Vec<Figures>, String>) -> String {
