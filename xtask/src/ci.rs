@@ -1,5 +1,6 @@
 //! `cargo xtask ci`: all checks that a change must pass.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
@@ -64,10 +65,11 @@ fn test_with_servers() -> Result<(), String> {
     servers.with_addresses(cargo("test --workspace --features ecosystem/servers")).run()
 }
 
-/// Checks the format of all three workspaces.
+/// Checks the format of all workspaces.
 fn fmt() -> Result<(), String> {
     let root = repo::root();
-    let workspaces = [root.clone(), root.join("bench"), root.join("fuzz")];
+    let others = ["bench", "bench/manycore", "fuzz"].map(|dir| root.join(dir));
+    let workspaces: Vec<PathBuf> = [root].into_iter().chain(others).collect();
     workspaces.iter().try_for_each(|dir| Cargo::new(dir, "fmt --all --check").run())
 }
 
