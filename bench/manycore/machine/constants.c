@@ -1,5 +1,5 @@
-/* What things cost. Times are those of a current x86 server, measured with common
- * micro-benchmarks and rounded; see ../README.md for where each comes from. */
+/* What things cost: the times of a current x86 server, rounded. ../README.md says what the most
+ * important ones stand for. */
 #include "machine.h"
 
 #include <stdio.h>
@@ -45,12 +45,14 @@ static const Constant constants[] = {
     { "thread-create-us", &cost_thread_create, US, 0, "pthread_create" },
     { "context-switch-us", &cost_context_switch, US, 0, "switching a CPU between two threads" },
     { "wake-us", &delay_wake, US, 0, "from a wake-up until the thread runs" },
-    { "wake-jitter", 0, 0, &wake_jitter, "how much wake-ups differ from `wake-us`; 0.1: by a tenth" },
+    { "wake-jitter", 0, 0, &wake_jitter,
+      "how much wake-ups vary; 0.1: by up to a tenth" },
     { "thread-start-us", &delay_thread_start, US, 0, "from pthread_create until the thread runs" },
     { "quantum-ns", &quantum, NS, 0, "how far the running thread may be ahead of another" },
     { "slice-us", &time_slice, US, 0, "time slice, if threads wait for a CPU" },
     { "cpus", 0, 0, &cpu_limit, "number of CPUs; 0: one for each thread" },
-    { "visible-cpus", 0, 0, &visible_cpus, "number of CPUs that the program is told, without `cpus`" },
+    { "visible-cpus", 0, 0, &visible_cpus,
+      "number of CPUs that the program sees, without `cpus`" },
     { "quota", 0, 0, &cpu_quota, "CPU quota in CPUs, in periods of 100 ms; 0: none" },
     { "seed", 0, 0, &random_seed, "seed of all random numbers" },
 };

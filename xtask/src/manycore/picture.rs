@@ -62,7 +62,7 @@ pub fn draw(rows: &[Row]) -> String {
 }
 
 fn draw_head(out: &mut String) {
-    let title = "Tokio's time divided by Wakeful's, over the number of workers (above 1: Wakeful is faster)";
+    let title = "Tokio's time divided by Wakeful's, over the number of workers (above 1: faster)";
     text(out, 10.0, 20.0, "title", title);
     for (nth, (_, class, name)) in CURVES.into_iter().enumerate() {
         let x = 10.0 + nth as f64 * 130.0;

@@ -9,8 +9,8 @@ mod tests;
 /// The numbers of workers that are measured by default.
 const WORKERS: [u32; 6] = [2, 4, 8, 16, 32, 64];
 
-/// The number of seeds, each with a process of its own. Five are enough for the median of most
-/// figures to repeat within a few percent with other seeds; see `bench/manycore/README.md`.
+/// The number of seeds, each with a process of its own. With five other seeds, most medians differ
+/// by a few percent; see bench/NOTES.md: many cores.
 const SEEDS: u32 = 5;
 
 /// What to do with the measurements.

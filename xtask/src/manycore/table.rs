@@ -5,6 +5,11 @@ use super::figures::{COMPARED, Figures, Ratio, Row, median_of_seeds};
 /// A ratio is uncertain if the best and the worst seed differ by more than this factor.
 const UNCERTAIN: f64 = 1.25;
 
+const LEGEND: &str = "\
+Wall and CPU time in virtual ns per operation, third figure in µs. Per operation: moves of cache
+lines, atomic read-modify-writes, parks, polls of epoll. Ratios above 1: Wakeful is better. ~: the
+ratio depends on the seed.";
+
 /// Prints what the columns are.
 pub fn print_head() {
     let of_runtime = |name: &str| {
@@ -14,9 +19,7 @@ pub fn print_head() {
         )
     };
     println!(
-        "wall and CPU time in virtual ns per operation, third figure in µs; per operation: moves of \
-         cache lines, atomic read-modify-writes, parks, polls of epoll. Ratios above 1: Wakeful is \
-         better; ~: the seeds differ\n{:10} {:>3} | {} | {} | wall    cpu     third",
+        "{LEGEND}\n{:10} {:>3} | {} | {} | wall    cpu     third",
         "case",
         "W",
         of_runtime("Tokio"),
