@@ -9,7 +9,7 @@ mod tests;
 
 /// The least ratio of wall time, and of the third figure, that counts as level. Runs repeat
 /// exactly, but any change of the program shifts addresses and thereby the order of events. Other
-/// seeds, which do the same, move ratios close to 1 by at most 6 %; see bench/NOTES.md: many cores.
+/// seeds, which do the same, move ratios close to 1 by up to 7 %; see bench/NOTES.md: many cores.
 const LEVEL: f64 = 0.9;
 
 /// The least ratio of CPU time that counts as level. CPU time varies as little as wall time.
