@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::cargo::Cargo;
 use crate::servers::Servers;
 use crate::{
-    api_diff, conformance, demo_page, examples, faults, features, fuzz, hostile, loom, repo, soak,
-    tidy,
+    api_diff, conformance, demo_page, examples, faults, features, fuzz, hostile, loom, manycore,
+    repo, soak, tidy,
 };
 
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -33,6 +33,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("conformance", conformance::run_all),
         ("fuzz", fuzz::ci),
         ("bench", bench),
+        ("manycore", manycore::ci),
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),
         ("loom", || loom::run(None, None)),
     ];

@@ -13,6 +13,8 @@
 //! | `profile.rs` | finds the places in the code that wait for cache lines |
 //! | `document.rs`, `picture.rs` | `bench/MANYCORE.md` and its picture |
 
+use crate::cargo::Cargo;
+use crate::repo;
 use check::Shortfall;
 use figures::Row;
 use programs::Programs;
@@ -54,6 +56,18 @@ pub fn run(options: &[&str]) -> Result<(), String> {
         Task::Write => document::write(&programs, &request, &rows),
         _ => Ok(()),
     }
+}
+
+/// Checks the code of `bench/manycore`, and that no case falls behind Tokio with few, some and many
+/// workers.
+pub fn ci() -> Result<(), String> {
+    if !programs::IS_SUPPORTED {
+        println!("    skipped: the virtual machine runs on x86-64 Linux only");
+        return Ok(());
+    }
+    let dir = repo::root().join("bench/manycore");
+    Cargo::new(&dir, "clippy --all-targets -- -D warnings").run()?;
+    run(&["--check", "--workers", "2,8,32"])
 }
 
 fn report(shortfalls: &[Shortfall]) -> Result<(), String> {

@@ -7,6 +7,9 @@ use crate::cargo::{self, Cargo};
 use crate::probe::failed;
 use crate::repo;
 
+/// Whether the machine runs on this system.
+pub const IS_SUPPORTED: bool = cfg!(all(target_arch = "x86_64", target_os = "linux"));
+
 /// The target must be named, so that build scripts are built without the flags below.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -56,7 +59,7 @@ impl Run {
 impl Programs {
     /// Builds them, with a few compiler options that are not stable.
     pub fn build() -> Result<Programs, String> {
-        if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        if !IS_SUPPORTED {
             return Err("the virtual machine runs on x86-64 Linux only".to_owned());
         }
         let target_dir = cargo::target_dir(&repo::root()).join("manycore");
