@@ -1,12 +1,13 @@
 //! `cargo xtask ci`: all checks that a change must pass.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
 use crate::servers::Servers;
 use crate::{
-    api_diff, conformance, demo_page, examples, faults, features, fuzz, hostile, loom, repo, soak,
-    tidy,
+    api_diff, conformance, demo_page, examples, faults, features, fuzz, hostile, loom, manycore,
+    repo, soak, tidy,
 };
 
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -32,6 +33,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("conformance", conformance::run_all),
         ("fuzz", fuzz::ci),
         ("bench", bench),
+        ("manycore", manycore::ci),
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),
         ("loom", || loom::run(None, None)),
     ];
@@ -64,10 +66,11 @@ fn test_with_servers() -> Result<(), String> {
     servers.with_addresses(cargo("test --workspace --features ecosystem/servers")).run()
 }
 
-/// Checks the format of all three workspaces.
+/// Checks the format of all workspaces.
 fn fmt() -> Result<(), String> {
     let root = repo::root();
-    let workspaces = [root.clone(), root.join("bench"), root.join("fuzz")];
+    let others = ["bench", "bench/manycore", "fuzz"].map(|dir| root.join(dir));
+    let workspaces: Vec<PathBuf> = [root].into_iter().chain(others).collect();
     workspaces.iter().try_for_each(|dir| Cargo::new(dir, "fmt --all --check").run())
 }
 

@@ -8,6 +8,7 @@
 //! | `ci.rs` | runs all checks in order |
 //! | `tidy.rs` and `tidy/` | rules about source files, which `rust.rs` and `rust/` read |
 //! | `api_diff.rs`, `conformance.rs`, `features.rs`, `hello.rs` | compare the drop-in with Tokio |
+//! | `manycore.rs` | measures on a virtual machine with many cores |
 //! | `examples.rs` | checks that public items have examples |
 //! | `loom.rs`, `miri.rs` | run unit tests under a checker |
 //! | `fuzz.rs`, `faults.rs`, `hostile.rs`, `soak.rs` | start test programs |
@@ -28,6 +29,7 @@ mod hostile;
 mod json;
 mod loom;
 mod manifest;
+mod manycore;
 mod miri;
 mod options;
 mod probe;
@@ -55,6 +57,7 @@ usage: cargo xtask <task>
                           runtime; with AddressSanitizer if a nightly toolchain is installed
   leaks [OPTIONS]         check that descriptors, threads and memory are released
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
+  manycore [OPTIONS]      compare with Tokio on a virtual machine with many cores; x86-64 Linux only
   miri [CRATE] [FILTER]   run unit tests under Miri, which needs a nightly toolchain
   servers                 run the tests that need PostgreSQL, Redis and NATS, which it starts and stops
   soak [OPTIONS]          run a mixed load for a while and check its totals
@@ -85,6 +88,17 @@ hostile:     --for TIME      the total time of all programs, such as 30s or 10m
              --seed N        the seed that selects the scenarios
              --only FAMILY   run only this family; `allocator` has its own program
 loom:        CRATE may omit the prefix `wakeful-`; LOOM_* environment variables are respected
+manycore:    --workers A,B   the numbers of workers [default: 2,4,8,16,32,64]
+             --cases A,B     measure only these cases; an unknown name prints them all
+             --seeds N       the number of runs of each figure, with other random numbers [default: 5]
+             --wake-us N     the time from a wake-up until the thread runs [default: 5]
+             --cpus N        the number of CPUs [default: one for each thread]
+             --quota N       a CPU quota, in CPUs, such as 0.5 [default: none]
+             --set NAME=N,…  other constants of the machine; see bench/MANYCORE.md
+             --check         fail if a case falls behind Tokio
+             --write         write bench/MANYCORE.md and its picture
+             --profile CASE:RUNTIME:WORKERS
+                             list the places in the code that wait for cache lines
 soak:        --for TIME, --seed N, --workers N";
 
 fn main() -> ExitCode {
@@ -107,6 +121,7 @@ fn main() -> ExitCode {
         ["loom"] => loom::run(None, None),
         ["loom", krate] => loom::run(Some(krate), None),
         ["loom", krate, filter] => loom::run(Some(krate), Some(filter)),
+        ["manycore", ref options @ ..] => manycore::run(options),
         ["miri"] => miri::run(None, None),
         ["miri", krate] => miri::run(Some(krate), None),
         ["miri", krate, filter] => miri::run(Some(krate), Some(filter)),
