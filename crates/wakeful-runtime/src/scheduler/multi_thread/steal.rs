@@ -70,16 +70,10 @@ impl WorkerThread {
                 let has_ended_search = self.call_external_wakers();
                 let mut core = self.enter()?;
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.worker().queue));
-                let found = woken.or_else(|| self.steal(&mut core, Worker::is_worth_a_wake_up));
+                let found = woken
+                    .or_else(|| self.take_injected(&mut core))
+                    .or_else(|| self.steal(&mut core, Worker::is_worth_a_wake_up));
                 if found.is_some() || has_ended_search {
-                    core.spin_budget.record(true, took);
-                    return found;
-                }
-            }
-            if !scheduler.inject.is_empty() {
-                let mut core = self.enter()?;
-                let found = self.take_injected(&mut core);
-                if found.is_some() {
                     core.spin_budget.record(true, took);
                     return found;
                 }
