@@ -28,7 +28,7 @@ use wakeful_task::{Header, Runnable, TaskRef};
 /// After how many pushes a producer moves the stack to the list. Low enough that a consumer holds
 /// the lock for about a microsecond if it has to move the rest, high enough that the lock costs a
 /// push little.
-const TRANSFER_EVERY: u32 = if cfg!(wakeful_loom) { 2 } else { 64 };
+const TRANSFER_EVERY: u32 = if cfg!(wakeful_loom) { 3 } else { 64 };
 
 wakeful_base::per_thread! {
     /// How many pushes of this thread, to any queue, are left until its next transfer.

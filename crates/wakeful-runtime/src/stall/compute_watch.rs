@@ -86,8 +86,8 @@ impl ComputeWatch {
                 return false;
             }
             lookups.0 -= 1;
-            // The clock is read before the state: if it stands still from now on, the thread has
-            // not run after the lookup, and is runnable if it was so then.
+            // The clock is read before the state: if it does not advance from now on, the thread
+            // has not run after the lookup, and is runnable if it was so then.
             self.computes = match is_runnable() {
                 Some(is_runnable) => {
                     self.looked_up_at = Some(used);

@@ -46,8 +46,8 @@
 //! further worker is taken over, except for the shutdown. Otherwise a program whose tasks all
 //! compute for long would get a thread for each.
 //!
-//! A look that comes late ([`LookSchedule`]) only samples again: the process was probably stopped or
-//! throttled, and all threads stood still.
+//! A look that comes late ([`LookSchedule`]) only samples again: the process was probably stopped
+//! or throttled, and all threads stood still.
 //!
 //! When a look finds all workers parked, the monitor sleeps until one has been awake for the
 //! interval.

@@ -11,7 +11,7 @@ use crate::timers::Until;
 use std::mem::take;
 use std::task::Waker;
 use std::time::Instant;
-use wakeful_base::sync::hint;
+use wakeful_base::sync::thread;
 
 impl WorkerThread {
     /// Parks until there is something to do: in the driver if that is free, else on the thread.
@@ -61,7 +61,8 @@ impl WorkerThread {
         let (scheduler, worker) = (&*self.scheduler, self.worker());
         scheduler.idle.begin_park(self.index, was_searching);
         scheduler.idle.clear_queued(self.index);
-        let sees_work = !scheduler.inject.is_empty() || scheduler.idle.is_any_queued();
+        let sees_injected = !scheduler.inject.is_empty();
+        let sees_work = sees_injected || scheduler.idle.is_any_queued();
         let mut was_in_driver = false;
         let mut now = None;
         if !sees_work && !scheduler.is_stopping() {
@@ -79,9 +80,10 @@ impl WorkerThread {
                 worker.park_state.measure_wake_up(woken);
             }
             now = Some(woken);
-        } else {
-            // Another worker is probably taking this work: the search before did not find it.
-            hint::spin_loop();
+        } else if sees_injected {
+            // The search before could not take it: another thread holds the queue's lock. It may
+            // have been preempted.
+            thread::yield_now();
         }
         let now = now.unwrap_or_else(Instant::now);
         let searching = scheduler.idle.end_park(self.index, sees_work);

@@ -125,7 +125,10 @@ fn a_queue_does_not_look_empty_during_a_transfer() {
         let [first, second] = made.make_many();
         queue.push(first).unwrap();
         let pushes = queue.clone();
-        let transfers = thread::spawn(move || pushes.push(second).unwrap());
+        let transfers = thread::spawn(move || {
+            pushes.push(second).unwrap();
+            pushes.transfer();
+        });
         assert!(!queue.is_empty());
         transfers.join().unwrap();
         assert!(!queue.is_empty());
