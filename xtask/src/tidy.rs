@@ -71,7 +71,6 @@ fn check(files: &Files) -> Report {
     layers::check(files, &packages, &mut report);
     cycles::check(files, &packages, &mut report);
     dead_files::check(files, &packages, &mut report);
-    words::check_exemptions(files, &mut report);
     let words = Words::new();
     for (path, text) in files {
         leftovers::check_text(path, text, &mut report);

@@ -25,6 +25,7 @@
 
 mod blocking;
 mod config;
+mod cpus;
 mod driver;
 mod metrics;
 pub mod runtime;

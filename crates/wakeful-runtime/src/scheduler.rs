@@ -9,12 +9,10 @@
 //! - `inject.rs`: the injection queue, through which other threads pass tasks to either scheduler.
 //! - `cell_refs.rs`: keeps a scheduler's memory alive as long as its task cells.
 //! - `timer.rs`: one timer of a `Sleep`, in whichever wheel it is armed.
-//! - `cpus.rs`: the number of CPUs.
 
 pub(crate) mod block_on;
 mod cell_refs;
 pub(crate) mod context;
-pub(crate) mod cpus;
 pub(crate) mod current_thread;
 pub(crate) mod inject;
 pub(crate) mod multi_thread;

@@ -1,27 +1,28 @@
 //! Whether a thread that runs out of work spins for more before it parks.
 //!
-//! A spin that finds work soon saves a wake-up: its latency, and system calls of two threads. A spin
-//! that finds nothing has wasted its time. So each thread keeps an account: a spin that finds work
-//! earns the cost of a wake-up, and every spin pays the time that it took. When the credit is used
-//! up, the next spins are skipped, so that spins that find nothing cost a bounded share of the time.
-//! Workers, the current-thread scheduler and the blocking pool share this code; at most one worker
-//! of a runtime spins at a time, and one thread of its pool. See bench/NOTES.md: spin budget.
+//! A spin that finds work soon saves a wake-up: its latency, and system calls of two threads. A
+//! spin that finds nothing has wasted its time. So each thread keeps an account: a spin that finds
+//! work earns the cost of a wake-up, and every spin pays the time that it took. When the credit is
+//! used up, the next spins are skipped, so that spins that find nothing cost a bounded share of the
+//! time. Workers, the current-thread scheduler and the blocking pool share this code; at most one
+//! worker of a runtime spins at a time, and one thread of its pool. See bench/NOTES.md: spin
+//! budget.
 //!
 //! No thread spins where it would take CPU time from the work that it waits for: with a single CPU,
 //! or under a CPU quota.
 
-use crate::scheduler::cpus;
+use crate::cpus;
 use crate::wake_cost;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// Bounds the length of a spin where wake-ups take long because CPUs or the host are busy. Otherwise
-/// a thread spins for as long as a wake-up takes: then it never loses more than twice what the
-/// better choice would have cost.
+/// Bounds the length of a spin where wake-ups take long because CPUs or the host are busy.
+/// Otherwise a thread spins for as long as a wake-up takes: then it never loses more than twice
+/// what the better choice would have cost.
 const SPIN_MAX: Duration = Duration::from_micros(50);
 
-/// Bounds the credit that finds can build up, in wake-ups, so that a thread whose spins find nothing
-/// any more soon stops to spin.
+/// Bounds the credit that finds can build up, in wake-ups, so that a thread whose spins find
+/// nothing any more soon stops to spin.
 const CREDIT_MAX: u32 = 8;
 
 /// The credit at the start and after skipped spins, in wake-ups: enough for four spins.

@@ -2,9 +2,9 @@
 //!
 //! The thread that wakes another one stamps the time; the woken thread subtracts the stamp from the
 //! time at which it runs. The mean depends on the machine and on its load: some microseconds where
-//! idle CPUs sleep lightly, tens of them on a virtual machine, up to milliseconds where all CPUs are
-//! busy. The scheduler compares queued work with it, and bounds spins by it. One value serves all
-//! runtimes of a process.
+//! idle CPUs sleep lightly, tens of them on a virtual machine, up to milliseconds where all CPUs
+//! are busy. The scheduler compares queued work with it, and bounds spins by it. One value serves
+//! all runtimes of a process.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 /// The mean before anything was measured: between a bare machine and a virtual one.
 const DEFAULT_NS: u64 = 10_000;
 
-/// Bounds of a measurement. A shorter one is of a thread that was not asleep yet. A longer one is of
-/// a thread that waited for a CPU, and says little about the next wake-up.
+/// Bounds of a measurement. A shorter one is of a thread that was not asleep yet. A longer one is
+/// of a thread that waited for a CPU, and says little about the next wake-up.
 const MIN_NS: u64 = 2_000;
 const MAX_NS: u64 = 1_000_000;
 
@@ -51,7 +51,8 @@ impl WakeStamp {
         self.0.store(ns_since_start(Instant::now()), Relaxed);
     }
 
-    /// Measures the time from the stamp to `now`, on the woken thread. Does nothing without a stamp.
+    /// Measures the time from the stamp to `now`, on the woken thread. Does nothing without a
+    /// stamp.
     pub(crate) fn measure(&self, now: Instant) {
         let stamp = self.0.load(Relaxed);
         if stamp > 0 {

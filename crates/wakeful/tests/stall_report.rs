@@ -279,8 +279,8 @@ fn an_idle_runtime_does_not_wake_up() {
         // Includes a stall, so that there are spare threads too.
         let blocks = runtime.spawn(async {
             wakeful::spawn(async { wakeful::time::sleep(Duration::from_millis(5)).await });
-            thread::sleep(Duration::from_millis(20));
             let before = switches("wakeful-monitor");
+            thread::sleep(Duration::from_millis(20));
             eventually("the monitor wakes up", || switches("wakeful-monitor") > before);
         });
         runtime.block_on(blocks).unwrap();

@@ -11,7 +11,6 @@
 use std::path::Path;
 
 use super::Report;
-use crate::repo::Files;
 use crate::rust::source::Source;
 use list::Entry;
 
@@ -23,22 +22,6 @@ mod width;
 
 #[cfg(test)]
 mod tests;
-
-/// Files whose comments are not checked, because the redesign of the scheduler deletes them and
-/// rewriting them first would be wasted. Never add an entry. Delete the list when it is empty.
-const DELETED_SOON: &[&str] = &[
-    "crates/wakeful-runtime/src/scheduler/luck.rs",
-    "crates/wakeful-runtime/src/scheduler/audit.rs",
-    "crates/wakeful-runtime/src/scheduler/multi_thread/trial.rs",
-    "crates/wakeful-runtime/src/scheduler/multi_thread/retreat.rs",
-    "crates/wakeful-runtime/src/scheduler/multi_thread/crowd.rs",
-    "crates/wakeful-runtime/src/scheduler/multi_thread/step_back.rs",
-    "crates/wakeful-runtime/src/scheduler/multi_thread/gather.rs",
-    "crates/wakeful-runtime/src/scheduler/multi_thread/share.rs",
-];
-
-/// This file, for findings about the list above.
-const THIS_FILE: &str = "xtask/src/tidy/words.rs";
 
 /// The two word lists.
 pub struct Words {
@@ -67,18 +50,8 @@ impl Words {
             return;
         }
         retired::check_code(source, &self.retired, report);
-        if !DELETED_SOON.iter().any(|exempt| source.path == Path::new(exempt)) {
-            phrases::check_comments(source, &self.phrases, report);
-            width::check(source, text, report);
-        }
-    }
-}
-
-/// Reports exempt files that are gone.
-pub fn check_exemptions(files: &Files, report: &mut Report) {
-    for exempt in DELETED_SOON.iter().filter(|exempt| !files.contains_key(Path::new(exempt))) {
-        let message = format!("`{exempt}` no longer exists: delete it from `DELETED_SOON`");
-        report.problem(Path::new(THIS_FILE), 1, message);
+        phrases::check_comments(source, &self.phrases, report);
+        width::check(source, text, report);
     }
 }
 

@@ -32,27 +32,3 @@ fn documents_for_contributors_are_checked() {
         assert_eq!(problems(path, "nobody").len(), 0, "{path}");
     }
 }
-
-#[test]
-fn exempt_files_are_only_checked_for_names() {
-    let text = format!("// Nobody\nstruct Sitter;\n// {}", "a".repeat(100));
-    for exempt in DELETED_SOON {
-        assert_eq!(problems(exempt, &text).len(), 1, "{exempt}");
-    }
-}
-
-#[test]
-fn an_exempt_file_that_is_gone_is_reported() {
-    let mut files: Files =
-        DELETED_SOON.iter().map(|exempt| (exempt.into(), String::new())).collect();
-    let mut report = Report::default();
-    check_exemptions(&files, &mut report);
-    assert_eq!(report.problems.len(), 0);
-    files.remove(Path::new(DELETED_SOON[0]));
-    check_exemptions(&files, &mut report);
-    let expected = format!(
-        "{THIS_FILE}:1: `{}` no longer exists: delete it from `DELETED_SOON`",
-        DELETED_SOON[0]
-    );
-    assert_eq!(report.problems[0].to_string(), expected);
-}

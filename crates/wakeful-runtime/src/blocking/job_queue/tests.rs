@@ -70,18 +70,19 @@ fn sleeping_threads_are_woken_before_new_ones_start() {
 
 #[test]
 fn short_jobs_wake_no_thread_while_the_watchdog_runs() {
-    // One running thread, the watchdog, and jobs of five microseconds.
+    // One running thread, the watchdog, and jobs that take less than a wake-up.
     let write = |state: &mut QueueState<u32>| {
         (state.threads, state.sleeping, state.watchdog) = (2, 1, true);
-        state.average_ns = 5000;
+        state.average_ns = 100;
     };
     let queue = with_state(8, write);
     for job in 0..3 {
         assert_eq!(queue.push(job, Kind::Short), Push::Queued);
         assert_eq!(queue.state.lock().woken, 0);
     }
+    queue.state.lock().average_ns = 10_000_000;
     assert_eq!(queue.push(3, Kind::Short), Push::Queued);
-    assert_eq!(queue.state.lock().woken, 1, "the fourth would be done too late");
+    assert_eq!(queue.state.lock().woken, 1, "jobs that take longer are worth a wake-up");
     // A worker job is worth a wake-up, and so is a job if no thread is free to drain the queue.
     let queue = with_state(8, write);
     assert_eq!(queue.push(0, Kind::Worker), Push::Queued);

@@ -81,8 +81,8 @@ impl Idle {
         }
     }
 
-    /// Notes that the queue of `worker` was empty. Another worker has to look at the queue once more
-    /// after this, and to set the bit again if it is not empty.
+    /// Notes that the queue of `worker` was empty. Another worker has to look at the queue once
+    /// more after this, and to set the bit again if it is not empty.
     pub(super) fn clear_queued(&self, worker: usize) {
         let word = self.word_of(worker);
         if word.load(Relaxed) & bit_of(worker) != 0 {
@@ -135,8 +135,8 @@ impl Idle {
         parked_in(counts) == self.workers && searching(counts) == 0
     }
 
-    /// Returns the worker to unpark for new work, if there is one and fewer than `searchers` search.
-    /// It counts as searching from now on.
+    /// Returns the worker to unpark for new work, if there is one and fewer than `searchers`
+    /// search. It counts as searching from now on.
     pub(super) fn worker_to_notify(&self, searchers: usize) -> Option<usize> {
         seq_cst_for_loom();
         if !should_notify(self.counts.load(SeqCst), searchers) {

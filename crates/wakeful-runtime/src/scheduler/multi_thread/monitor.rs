@@ -56,7 +56,7 @@ use super::MultiThread;
 use super::handoff::{FENCE_REFUSED, Inspection, StandbyCall, Stuck, Suspect};
 use super::lease::Lease;
 use super::worker::{Worker, WorkerCore};
-use crate::scheduler::cpus::cpus;
+use crate::cpus::cpus;
 use crate::stall::{
     ComputeWatch, LookSchedule, Lookups, OsThread, PinnedMonitor, PollWatch, Stall, StallOutcome,
     Stalled,

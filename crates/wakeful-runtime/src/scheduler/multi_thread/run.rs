@@ -69,8 +69,11 @@ impl WorkerThread {
     #[inline]
     fn pop_own(&self, core: &mut WorkerCore) -> Option<Runnable> {
         let runnable = core.queue.pop(&self.worker().queue)?;
-        core.until_sample -= 1;
         core.samples_next = core.until_sample == 0;
+        core.until_sample = match core.until_sample {
+            0 => self.worker().poll_estimate.sample_interval(),
+            left => left - 1,
+        };
         Some(runnable)
     }
 

@@ -64,7 +64,6 @@ impl WorkerThread {
         let Some(mut core) = self.enter() else { return };
         let estimate = &self.worker().poll_estimate;
         estimate.add(took);
-        core.until_sample = estimate.sample_interval();
         if let Some(victim) = core.stolen_from.take() {
             self.scheduler.workers[victim].poll_estimate.add(took);
         }

@@ -234,7 +234,7 @@ impl Worker {
                 until_inject: 1,
                 poll_stats: PollStats::new(config.global_queue_interval),
                 searching: false,
-                until_sample: 1,
+                until_sample: 0,
                 samples_next: false,
                 stolen_from: None,
                 spin_budget: SpinBudget::new(),
