@@ -51,6 +51,11 @@ impl WakeStamp {
         self.0.store(ns_since_start(Instant::now()), Relaxed);
     }
 
+    /// Forgets the stamp, on the thread that may be woken.
+    pub(crate) fn clear(&self) {
+        self.0.store(0, Relaxed);
+    }
+
     /// Measures the time from the stamp to `now`, on the woken thread. Does nothing without a
     /// stamp.
     pub(crate) fn measure(&self, now: Instant) {

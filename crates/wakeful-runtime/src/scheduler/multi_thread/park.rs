@@ -75,11 +75,7 @@ impl WorkerThread {
             };
             was_in_driver = outcome.was_in_driver;
             worker.metrics.unparks.add(1);
-            let woken = Instant::now();
-            if outcome.was_notified {
-                worker.park_state.measure_wake_up(woken);
-            }
-            now = Some(woken);
+            now = Some(Instant::now());
         } else if sees_injected {
             // The search before could not take it: another thread holds the queue's lock. It may
             // have been preempted.

@@ -71,18 +71,26 @@ impl ParkState {
         call: CallWaker<'_>,
         on_thread: impl FnOnce(),
     ) -> ParkOutcome {
+        // A stamp from before is of a wake-up that found this worker awake.
+        self.notified.clear();
         let mut was_in_driver = false;
+        let mut has_waited = false;
         if let Some(mut driver) = driver.and_then(|shared| shared.driver.try_lock()) {
             was_in_driver = self.enter(IN_DRIVER);
             if was_in_driver {
+                has_waited = true;
                 until.in_driver(&mut **driver, call);
             }
         } else if self.enter(ON_THREAD) {
+            has_waited = true;
             on_thread();
         }
         // This acquires what the notifying thread wrote before: the worker sees the work from here
         // on.
         let was_notified = self.state.swap(AWAKE, AcqRel) == NOTIFIED;
+        if has_waited && was_notified {
+            self.notified.measure(Instant::now());
+        }
         ParkOutcome { was_in_driver, was_notified }
     }
 
@@ -105,11 +113,6 @@ impl ParkState {
     pub(super) fn unpark_for_work(&self, driver: &SharedDriver) {
         self.notified.set();
         self.unpark(driver);
-    }
-
-    /// Measures what the wake-up took, if the worker was unparked for work.
-    pub(super) fn measure_wake_up(&self, now: Instant) {
-        self.notified.measure(now);
     }
 
     /// Unparks the worker, or makes its next park return at once.
