@@ -75,7 +75,7 @@ impl WorkerThread {
     /// Unparks a worker for the tasks that the driver or timers have woken, or defers that.
     pub(super) fn notify_after_batch(&self) {
         let worker = self.worker();
-        if worker.poll_estimate.ns() == 0
+        if !worker.poll_estimate.is_reliably_short()
             || worker.is_worth(1)
             || !self.scheduler.stalls.can_hand_off()
         {
