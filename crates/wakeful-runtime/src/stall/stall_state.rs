@@ -38,11 +38,6 @@ impl StallState {
         !self.is_handoff_lost.swap(true, Relaxed)
     }
 
-    /// Returns whether the monitor publishes the tasks behind a poll that blocks.
-    pub(crate) fn can_hand_off(&self) -> bool {
-        self.config.hands_off && !self.is_handoff_lost.load(Relaxed)
-    }
-
     /// Returns whether no pinned thread is in a poll.
     pub(crate) fn are_pinned_idle(&self) -> bool {
         self.pinned.are_all_idle()

@@ -92,7 +92,7 @@ impl WorkerThread {
         self.is_in_batch.set(true);
         let result = f();
         self.is_in_batch.set(false);
-        self.notify_after_batch();
+        self.notify_beside_own();
         result
     }
 

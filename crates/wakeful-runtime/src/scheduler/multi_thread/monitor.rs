@@ -107,7 +107,6 @@ impl Drop for MonitorGuard {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.stalled.store(0, Relaxed);
-            let _is_first = self.0.stalls.note_handoff_lost();
             diagnostics::print(format_args!(
                 "the monitor thread panicked (see above). This is a bug in Wakeful; please report \
                  it with the panic message. Tasks still run, but hand-off is off: from now on a \

@@ -16,7 +16,6 @@ use super::MultiThread;
 use super::worker::Worker;
 use super::worker_thread::WorkerThread;
 use crate::wake_cost;
-use std::time::{Duration, Instant};
 
 /// How many workers search at a time for the queue of one worker, at most. Bounds the wake-ups that
 /// a wrong estimate leads to. Each searcher that finds work unparks the next one in turn.
@@ -25,15 +24,6 @@ const SEARCHERS_MAX: u64 = 4;
 /// How many wake-ups' worth of work each further searcher needs: one pays for the wake-up, and one
 /// is what the searcher takes off the others.
 const WAKE_UPS_PER_SEARCHER: u64 = 2;
-
-/// Bounds a deferral where wake-ups take long. Together with the poll that is under way when it
-/// ends, and the wake-up, it is how long a task may wait beside a parked worker.
-const DEFERRAL_MAX: Duration = Duration::from_micros(50);
-
-/// Returns how long a notification may be deferred.
-fn deferral_max() -> Duration {
-    (wake_cost::get() * WAKE_UPS_PER_SEARCHER as u32).min(DEFERRAL_MAX)
-}
 
 impl Worker {
     /// Returns how many workers should search for the tasks in this queue.
@@ -48,15 +38,10 @@ impl Worker {
         wanted.clamp(1, SEARCHERS_MAX) as usize
     }
 
-    /// Returns whether the tasks in this queue take longer than `wake_ups`.
-    fn is_worth(&self, wake_ups: u64) -> bool {
-        let queued_ns = (self.queue.len() as u64).saturating_mul(self.poll_estimate.ns());
-        queued_ns >= wake_ups * wake_cost::get_ns()
-    }
-
     /// Returns whether a spinning worker should steal from this one.
-    pub(super) fn is_worth_a_searcher(&self) -> bool {
-        self.is_worth(WAKE_UPS_PER_SEARCHER)
+    pub(super) fn is_worth_a_wake_up(&self) -> bool {
+        let queued_ns = (self.queue.len() as u64).saturating_mul(self.poll_estimate.ns());
+        queued_ns >= WAKE_UPS_PER_SEARCHER * wake_cost::get_ns()
     }
 }
 
@@ -70,37 +55,6 @@ impl WorkerThread {
         }
         let wanted = self.worker().searchers_wanted();
         if self.scheduler.idle.should_notify(wanted) { wanted } else { 0 }
-    }
-
-    /// Unparks a worker for the tasks that the driver or timers have woken, or defers that.
-    pub(super) fn notify_after_batch(&self) {
-        let worker = self.worker();
-        if !worker.poll_estimate.is_reliably_short()
-            || worker.is_worth(1)
-            || !self.scheduler.stalls.can_hand_off()
-        {
-            return self.notify_beside_own();
-        }
-        if let Some(mut core) = self.enter() {
-            if core.deferred_at.is_none() && !worker.queue.is_empty() {
-                core.deferred_at = Some(Instant::now());
-            }
-        }
-    }
-
-    /// Unparks a worker for the tasks queued here, if it should, after a poll that ended at `now`.
-    /// Ends a deferral that has lasted long enough.
-    pub(super) fn notify_between_polls(&self, now: Instant) {
-        if let Some(mut core) = self.enter() {
-            if let Some(since) = core.deferred_at {
-                let is_over = now.saturating_duration_since(since) >= deferral_max();
-                if !is_over && !self.worker().queue.is_empty() {
-                    return;
-                }
-                core.deferred_at = None;
-            }
-        }
-        self.notify_beside_own();
     }
 
     /// Unparks a worker for the tasks queued here, if it should, between two polls: this worker

@@ -6,7 +6,6 @@
 //! victim's estimate along, and passes its first sample back: the victim may be in a long poll, and
 //! learn nothing meanwhile.
 
-use crate::wake_cost;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -22,21 +21,10 @@ const SAMPLE_INTERVAL_NS: u64 = 5_000;
 /// Bounds the number of polls between two samples, whatever the estimate.
 const POLLS_PER_SAMPLE_MAX: u64 = 64;
 
-/// How many samples in a row must have been short before polls count as reliably short. Large, so
-/// that the first polls of new tasks, which often only begin to wait, are not taken for the rule.
-const SHORT_SAMPLES: u64 = 32;
-
-/// A poll is short if it takes less than this part of a wake-up.
-const SHORT_PART_OF_WAKE_UP: u64 = 4;
-
 /// An estimate that the queue's owner and thieves read and write, without order: a lost sample does
-/// no harm. The upper bits hold nanoseconds, zero before the first sample, the lower ones how many
-/// of the last samples were short. Std's type even under loom, since no memory is published through
-/// it.
+/// no harm. Zero before the first sample. Std's type even under loom, since no memory is published
+/// through it.
 pub(super) struct PollEstimate(AtomicU64);
-
-const SHORT_BITS: u32 = 6;
-const SHORT_MASK: u64 = (1 << SHORT_BITS) - 1;
 
 impl PollEstimate {
     pub(super) fn new() -> PollEstimate {
@@ -46,12 +34,7 @@ impl PollEstimate {
     /// Returns how long a poll is expected to take; zero if nothing is known.
     #[inline]
     pub(super) fn ns(&self) -> u64 {
-        self.0.load(Relaxed) >> SHORT_BITS
-    }
-
-    /// Returns whether all of the last samples were short.
-    pub(super) fn is_reliably_short(&self) -> bool {
-        self.0.load(Relaxed) & SHORT_MASK >= SHORT_SAMPLES
+        self.0.load(Relaxed)
     }
 
     /// Adds a sample: the estimate moves towards it, by a quarter at most.
@@ -61,15 +44,12 @@ impl PollEstimate {
             return;
         }
         let took_ns = u64::try_from(took.as_nanos()).unwrap_or(MAX_NS).clamp(MIN_NS, MAX_NS);
-        let (before_ns, before_short) = (self.ns(), self.0.load(Relaxed) & SHORT_MASK);
-        let ns = match before_ns {
+        let ns = match self.ns() {
             0 => took_ns,
             before if took_ns > before => (before + before.div_ceil(4)).min(took_ns),
             before => (before - before / 4).max(took_ns),
         };
-        let is_short = took_ns < wake_cost::get_ns() / SHORT_PART_OF_WAKE_UP;
-        let short = if is_short { (before_short + 1).min(SHORT_MASK) } else { 0 };
-        self.0.store(ns << SHORT_BITS | short, Relaxed);
+        self.0.store(ns, Relaxed);
     }
 
     /// Returns how many polls lie between this sample and the next.
@@ -79,7 +59,7 @@ impl PollEstimate {
 
     /// Takes over the estimate of another queue, along with some of its tasks.
     pub(super) fn copy_from(&self, other: &PollEstimate) {
-        self.0.store(other.0.load(Relaxed), Relaxed);
+        self.0.store(other.ns(), Relaxed);
     }
 }
 
@@ -118,8 +98,5 @@ mod tests {
         assert_eq!(estimate.sample_interval(), 1);
         add_all(&estimate, [0; 100]);
         assert_eq!(estimate.ns(), MIN_NS);
-        assert!(estimate.is_reliably_short());
-        add_all(&estimate, [MAX_NS]);
-        assert!(!estimate.is_reliably_short());
     }
 }

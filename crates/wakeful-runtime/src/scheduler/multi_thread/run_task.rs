@@ -14,33 +14,16 @@ use std::time::Instant;
 use wakeful_base::budget::{self, Budget};
 use wakeful_task::{FinishingTask, Polled, Runnable, RunningTask, TaskRef};
 
-/// Why a poll is timed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Timing {
-    None,
-    Sample,
-    /// Other workers are not notified of the queued tasks yet.
-    Deferral,
-}
-
 impl WorkerThread {
     /// Polls a task, then the tasks that come to the LIFO slot meanwhile, until the streak ends.
     pub(super) fn run_task(&self, mut runnable: Runnable) {
         let _budget = budget::replace(Budget::INITIAL);
         let mut streak = 0;
         loop {
-            let timing = self.enter().map_or(Timing::None, |mut core| {
-                if take(&mut core.samples_next) {
-                    Timing::Sample
-                } else if core.deferred_at.is_some() {
-                    Timing::Deferral
-                } else {
-                    Timing::None
-                }
-            });
-            match timing {
-                Timing::None => self.poll(runnable),
-                _ => self.poll_timed(runnable, timing == Timing::Sample),
+            if self.enter().is_some_and(|mut core| take(&mut core.samples_next)) {
+                self.poll_sampled(runnable);
+            } else {
+                self.poll(runnable);
             }
             let Some(mut core) = self.enter() else { return };
             let lifo_streak_max = core.poll_stats.lifo_streak_max();
@@ -72,22 +55,20 @@ impl WorkerThread {
         metrics.note_budget();
     }
 
-    /// Polls one task, and notes the time: a sample for the estimate, or for the end of a deferral.
+    /// Polls one task from a run queue, and adds the time to the estimate.
     #[cold]
-    fn poll_timed(&self, runnable: Runnable, is_sample: bool) {
+    fn poll_sampled(&self, runnable: Runnable) {
         let begun = Instant::now();
         self.poll(runnable);
-        let now = Instant::now();
+        let took = begun.elapsed();
         let Some(mut core) = self.enter() else { return };
-        if is_sample {
-            let took = now.saturating_duration_since(begun);
-            self.worker().poll_estimate.add(took);
-            if let Some(victim) = core.stolen_from.take() {
-                self.scheduler.workers[victim].poll_estimate.add(took);
-            }
+        let estimate = &self.worker().poll_estimate;
+        estimate.add(took);
+        if let Some(victim) = core.stolen_from.take() {
+            self.scheduler.workers[victim].poll_estimate.add(took);
         }
         drop(core);
-        self.notify_between_polls(now);
+        self.notify_beside_own();
     }
 
     /// Polls one task and settles or ends it. Runs user code.

@@ -72,7 +72,7 @@ impl WorkerThread {
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.worker().queue));
                 let found = woken
                     .or_else(|| self.take_injected(&mut core))
-                    .or_else(|| self.steal(&mut core, Worker::is_worth_a_searcher));
+                    .or_else(|| self.steal(&mut core, Worker::is_worth_a_wake_up));
                 if found.is_some() || has_ended_search {
                     core.spin_budget.record(true, took);
                     return found;

@@ -94,8 +94,6 @@ pub(super) struct WorkerCore {
     pub(super) until_sample: u32,
     /// The next poll is to be sampled.
     pub(super) samples_next: bool,
-    /// Since when the notification for a batch of woken tasks is deferred.
-    pub(super) deferred_at: Option<Instant>,
     /// The worker from which the task that runs next was stolen.
     pub(super) stolen_from: Option<usize>,
     pub(super) spin_budget: SpinBudget,
@@ -238,7 +236,6 @@ impl Worker {
                 searching: false,
                 until_sample: 0,
                 samples_next: false,
-                deferred_at: None,
                 stolen_from: None,
                 spin_budget: SpinBudget::new(),
                 rng,

@@ -303,8 +303,7 @@ fn the_other_worker_takes_what_a_blocked_worker_leaves() {
 
 #[test]
 fn a_workers_push_is_run_by_itself_or_a_thief() {
-    // Zero: the notification is deferred, and the worker runs the tasks itself.
-    for searchers in [0, 1, 2] {
+    for searchers in [1, 2] {
         large_model(move || run(2, searchers, Pushes { own: 2, remote: 0 }));
     }
 }
