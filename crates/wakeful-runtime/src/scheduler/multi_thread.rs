@@ -9,8 +9,7 @@
 //! ```text
 //!  1 spawn, wake   on a worker: LIFO slot; its old task moves to the run queue  context, run_task
 //!                  elsewhere: injection queue                                   ../inject
-//!  2 after a push  notify a parked worker, if the queued work is worth it
-//!                  and no other worker is searching                             share, idle
+//!  2 after a push  unpark a worker if none searches; more for long polls        notify, idle
 //!  3 worker loop   every `event_interval` polls: stop flag, maintenance         run
 //!  4               every n polls: the injection queue first                     run, stats
 //!  5               LIFO slot, then run queue                                    run, queue
@@ -40,7 +39,7 @@
 //! |---|---|
 //! | what belongs to a worker, what to its thread | [`worker`], [`worker_thread`] |
 //! | what a worker does next, how a task is polled | [`run`], [`run_task`] |
-//! | how tasks get to idle workers | [`queue`], [`steal`], [`share`] |
+//! | how tasks get to idle workers | [`queue`], [`steal`], [`notify`], [`poll_estimate`] |
 //! | how a worker parks, which one is unparked | [`park`], [`park_state`], [`idle`] |
 //! | driver, timers, wakers that are user code | [`maintenance`], [`lend`], [`external_wakers`] |
 //! | what a stalled poll leads to | [`monitor`], [`handoff`], [`lease`], [`lazy_monitor`] |
