@@ -11,6 +11,8 @@
 //! ```
 //!
 //! Invariants:
+//! - A thread that has lost several compare-and-swaps in a row takes the lock for its next ones, so
+//!   that contending threads retry one at a time.
 //! - Seen under the lock, `WAITERS` is set in the word exactly while the queue is not empty. The
 //!   word has no permits then, since all went to the first waiter. So no later request overtakes a
 //!   waiter.
@@ -74,7 +76,7 @@ impl BatchSemaphore {
     #[track_caller]
     pub(crate) fn try_acquire(&self, n: usize) -> Result<(), TryAcquireError> {
         check_request(n);
-        self.word.take(n)
+        self.word.take(n, || self.queue.lock())
     }
 
     #[inline]
@@ -90,7 +92,7 @@ impl BatchSemaphore {
         if n == 0 {
             return;
         }
-        match self.word.put(n) {
+        match self.word.put(n, || self.queue.lock()) {
             Put::Done => {}
             Put::MustAssign => self.release_to_waiters(n),
         }
@@ -140,7 +142,7 @@ impl BatchSemaphore {
                 } else if permits > 0 {
                     // `WAITERS` is not set, and can only be set under the lock, which we hold. So
                     // this `put` cannot fail.
-                    let put = self.word.put(permits);
+                    let put = self.word.put(permits, || ());
                     debug_assert!(matches!(put, Put::Done), "`WAITERS` is only set under the lock");
                 }
             }
@@ -162,7 +164,7 @@ impl PermitSource for BatchSemaphore {
 
     #[inline]
     fn try_acquire(&self, n: usize) -> Result<(), TryAcquireError> {
-        self.word.take(n)
+        self.word.take(n, || self.queue.lock())
     }
 
     fn release(&self, n: usize) {

@@ -37,18 +37,22 @@ pub(crate) enum PollResult {
 }
 
 /// The first part of every task.
+///
+/// The fields that the poll and the end of a task write come last, beside the future. So a worker
+/// that has stolen a task gets most of what it writes with one cache line, when it starts the poll.
+#[repr(C)]
 pub struct Header {
-    pub(crate) state: TaskState,
+    owned: Links<Header>,
+    id: Id,
+    spawned_at: &'static Location<'static>,
+    pub(crate) home: UnsafeCell<NonNull<()>>,
     pub(crate) vtable: &'static Vtable,
     /// While the task is scheduled: the next entry of an intrusive queue. Otherwise: what the task
     /// waits for.
     link: AtomicPtr<Header>,
-    owned: Links<Header>,
-    pub(crate) home: UnsafeCell<NonNull<()>>,
-    id: Id,
-    spawned_at: &'static Location<'static>,
     /// The waker of the join handle, as `join_slot.rs` packs it.
     pub(crate) join_waker: UnsafeCell<Option<NonNull<()>>>,
+    pub(crate) state: TaskState,
 }
 
 // Loom adds the state of its checks to each field.
@@ -63,14 +67,14 @@ impl Header {
         spawned_at: &'static Location<'static>,
     ) -> Header {
         Header {
-            state: TaskState::new(),
-            vtable,
-            link: AtomicPtr::new(std::ptr::null_mut()),
             owned: Links::new(),
-            home: UnsafeCell::new(home),
             id,
             spawned_at,
+            home: UnsafeCell::new(home),
+            vtable,
+            link: AtomicPtr::new(std::ptr::null_mut()),
             join_waker: UnsafeCell::new(None),
+            state: TaskState::new(),
         }
     }
 

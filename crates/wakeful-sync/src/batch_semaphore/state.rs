@@ -40,6 +40,36 @@ pub(super) enum Take {
     Closed,
 }
 
+/// How many lost compare-and-swaps make a thread wait its turn. With that many threads at the word
+/// each exchange that is lost delays the next one, and all make less progress than one would.
+const LOST_MAX: u32 = if cfg!(wakeful_loom) { 1 } else { 4 };
+
+/// The lost compare-and-swaps of one transition. After some, the thread takes a lock, so that one
+/// thread at a time retries.
+struct Contention<G, F> {
+    lost: u32,
+    begin_turn: Option<F>,
+    turn: Option<G>,
+}
+
+impl<G, F: FnOnce() -> G> Contention<G, F> {
+    #[inline]
+    fn new(begin_turn: F) -> Self {
+        Contention { lost: 0, begin_turn: Some(begin_turn), turn: None }
+    }
+
+    /// Notes a lost exchange that found `now`. Returns the word to go on with.
+    #[cold]
+    fn lost(&mut self, now: usize, reload: impl FnOnce() -> usize) -> usize {
+        self.lost += 1;
+        if self.lost < LOST_MAX || self.turn.is_some() {
+            return now;
+        }
+        self.turn = self.begin_turn.take().map(|begin_turn| begin_turn());
+        reload()
+    }
+}
+
 impl PermitWord {
     #[cfg(not(wakeful_loom))]
     pub(super) const fn new(permits: usize) -> Self {
@@ -61,10 +91,16 @@ impl PermitWord {
         self.0.load(Acquire) & CLOSED != 0
     }
 
-    /// Takes `n` permits if they are available.
+    /// Takes `n` permits if they are available. Calls `contended` once if many other threads take
+    /// and put permits, and keeps its result until the end.
     #[inline]
-    pub(super) fn take(&self, n: usize) -> Result<(), TryAcquireError> {
+    pub(super) fn take<G>(
+        &self,
+        n: usize,
+        contended: impl FnOnce() -> G,
+    ) -> Result<(), TryAcquireError> {
         let mut word = self.0.load(Acquire);
+        let mut contention = Contention::new(contended);
         loop {
             if word & CLOSED != 0 {
                 return Err(TryAcquireError::Closed);
@@ -75,20 +111,22 @@ impl PermitWord {
             let less = word - (n << SHIFT);
             match self.0.compare_exchange_weak(word, less, Acquire, Acquire) {
                 Ok(_) => return Ok(()),
-                Err(now) => word = now,
+                Err(now) => word = contention.lost(now, || self.0.load(Acquire)),
             }
         }
     }
 
-    /// Puts `n` permits back, unless tasks wait for permits.
+    /// Puts `n` permits back, unless tasks wait for permits. `contended` is as for
+    /// [`take`](Self::take).
     #[inline]
-    pub(super) fn put(&self, n: usize) -> Put {
+    pub(super) fn put<G>(&self, n: usize, contended: impl FnOnce() -> G) -> Put {
         let mut word = self.0.load(Relaxed);
+        let mut contention = Contention::new(contended);
         while word & WAITERS == 0 {
             check_overflow(word >> SHIFT, n);
             match self.0.compare_exchange_weak(word, word + (n << SHIFT), Release, Relaxed) {
                 Ok(_) => return Put::Done,
-                Err(now) => word = now,
+                Err(now) => word = contention.lost(now, || self.0.load(Relaxed)),
             }
         }
         // With waiters the count is 0. Checked here, since a panic under the lock, after some

@@ -16,14 +16,14 @@ const INJECT_BATCH_MAX: usize = 64;
 const SPIN_LOOK_INTERVAL: Duration = Duration::from_micros(1);
 
 impl WorkerThread {
-    /// Takes a worker's share of the injection queue. Returns one entry to run, and puts the others
-    /// into the worker's run queue.
+    /// Takes half of the injection queue, as a thief takes half of a run queue. Returns one entry to
+    /// run, and puts the others into the worker's run queue.
     pub(super) fn take_injected(&self, core: &mut WorkerCore) -> Option<Runnable> {
         let inject = &self.scheduler.inject;
         if inject.is_empty() {
             return None;
         }
-        let share = |len: usize| (len / self.scheduler.worker_count() + 1).min(INJECT_BATCH_MAX);
+        let share = |len: usize| (len / 2 + 1).min(INJECT_BATCH_MAX);
         let mut first = None;
         inject.pop_many(share, |runnable| {
             if first.is_none() {
