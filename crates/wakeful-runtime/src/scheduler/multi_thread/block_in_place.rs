@@ -78,7 +78,7 @@ fn release_worker() -> Released {
         // Other workers can steal the tasks until a thread has acquired the worker.
         drop(core);
         if !thread.worker().queue.is_empty() {
-            thread.scheduler.idle.set_queued(thread.index);
+            let _is_new = thread.scheduler.idle.set_queued(thread.index);
             thread.scheduler.notify_parked();
         }
         let ticket = Arc::new(WorkerTicket {

@@ -72,13 +72,17 @@ impl Idle {
         &self.queued[worker / u64::BITS as usize]
     }
 
-    /// Notes that `worker` has tasks in its queue.
+    /// Notes that `worker` has tasks in its queue. Returns true if its bit was not set before: then
+    /// a parked worker may have to be notified.
     #[inline]
-    pub(super) fn set_queued(&self, worker: usize) {
+    pub(super) fn set_queued(&self, worker: usize) -> bool {
+        seq_cst_for_loom();
         let word = self.word_of(worker);
-        if word.load(Relaxed) & bit_of(worker) == 0 {
+        let is_new = word.load(SeqCst) & bit_of(worker) == 0;
+        if is_new {
             word.fetch_or(bit_of(worker), SeqCst);
         }
+        is_new
     }
 
     /// Notes that the queue of `worker` was empty. Another worker has to look at the queue once

@@ -54,9 +54,11 @@ impl WorkerThread {
         self.worker().metrics.local_schedules.add(yielded.len() as u64);
         let has_yielded = !yielded.is_empty();
         queue.push_all(&self.worker().queue, yielded);
+        if has_yielded {
+            core.owes_notify |= self.scheduler.idle.set_queued(self.index);
+        }
         drop(core);
         if has_yielded {
-            self.scheduler.idle.set_queued(self.index);
             self.notify_beside_own();
         }
         self.call_each(|core| &mut core.deferred);

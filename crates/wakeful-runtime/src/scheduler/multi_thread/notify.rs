@@ -13,7 +13,7 @@
 //! (`poll_estimate.rs`).
 
 use super::MultiThread;
-use super::worker::Worker;
+use super::worker::{Worker, WorkerCore};
 use super::worker_thread::WorkerThread;
 use crate::wake_cost;
 
@@ -49,7 +49,11 @@ impl WorkerThread {
     /// Returns how many workers may search at a time, if another one should be unparked for the
     /// tasks queued here, and zero if not.
     #[inline]
-    pub(super) fn searchers_to_notify(&self) -> usize {
+    pub(super) fn searchers_to_notify(&self, core: &mut WorkerCore) -> usize {
+        if !core.owes_notify && self.worker().poll_estimate.ns() < wake_cost::get_ns() {
+            return 0;
+        }
+        core.owes_notify = false;
         if !self.scheduler.idle.has_parked() {
             return 0;
         }
@@ -60,14 +64,15 @@ impl WorkerThread {
     /// Unparks a worker for the tasks queued here, if it should, between two polls: this worker
     /// runs one of the tasks itself at once.
     pub(super) fn notify_beside_own(&self) {
-        let Some(core) = self.enter() else { return };
+        let Some(mut core) = self.enter() else { return };
         let own = usize::from(core.lifo.is_some()) + self.worker().queue.len();
         // A worker that still searches notifies others once it ends its search.
         if core.searching || own < 2 {
             return;
         }
+        let wanted = self.searchers_to_notify(&mut core);
         drop(core);
-        self.scheduler.notify_searchers(self.searchers_to_notify());
+        self.scheduler.notify_searchers(wanted);
     }
 }
 

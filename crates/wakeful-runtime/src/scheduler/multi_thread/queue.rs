@@ -92,11 +92,20 @@ impl RunQueue {
     /// Returns how many entries thieves can reach. The value may be out of date at once.
     pub(crate) fn len(&self) -> usize {
         let head = self.0.head.load(Acquire);
-        self.0.tail.load(Acquire).saturating_sub(head) as usize
+        self.0.tail.load(SeqCst).saturating_sub(head) as usize
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Makes the entries before `tail` visible to thieves. For the owner only.
+    ///
+    /// A full fence: if the owner then sees its bit in [`Idle`](super::idle::Idle) set, a thread
+    /// that clears the bit later sees the entries.
+    #[inline]
+    fn publish(&self, tail: u64) {
+        self.0.tail.swap(tail, SeqCst);
     }
 
     /// Moves half of the entries, but at most [`STEAL_MAX`], into the thief's own queue.
@@ -130,7 +139,9 @@ impl RunQueue {
                 continue;
             }
             let first = to.slot(at + count - 1).load(Relaxed);
-            own.0.tail.store(at + count - 1, Release);
+            if count > 1 {
+                own.publish(at + count - 1);
+            }
             // SAFETY: the exchange gave these entries to this thread. The last one lies beyond the
             // tail that was stored, so only the caller gets it.
             return Some((unsafe { runnable(first) }, count as usize));
@@ -152,7 +163,7 @@ impl QueueOwner {
             self.make_room(queue, 1);
         }
         self.ring().slot(tail).store(runnable.into_raw().as_ptr(), Relaxed);
-        queue.0.tail.store(tail + 1, Release);
+        queue.publish(tail + 1);
     }
 
     /// Puts all of `runnables` at the end.
@@ -163,7 +174,7 @@ impl QueueOwner {
             self.ring().slot(tail).store(runnable.into_raw().as_ptr(), Relaxed);
             tail += 1;
         }
-        queue.0.tail.store(tail, Release);
+        queue.publish(tail);
     }
 
     /// Takes the entry at the front.

@@ -218,7 +218,7 @@ impl WorkerThread {
     #[inline]
     pub(super) fn push_own(&self, core: &mut WorkerCore, runnable: Runnable) {
         core.queue.push(&self.worker().queue, runnable);
-        self.scheduler.idle.set_queued(self.index);
+        core.owes_notify |= self.scheduler.idle.set_queued(self.index);
     }
 
     /// Queues a woken or new task: in the LIFO slot if that is enabled, else in the run queue.
@@ -229,7 +229,7 @@ impl WorkerThread {
         let behind = if is_next { core.lifo.replace(runnable) } else { Some(runnable) };
         let Some(behind) = behind else { return };
         self.push_own(&mut core, behind);
-        let notify = if self.is_in_batch.get() { 0 } else { self.searchers_to_notify() };
+        let notify = if self.is_in_batch.get() { 0 } else { self.searchers_to_notify(&mut core) };
         drop(core);
         self.scheduler.notify_searchers(notify);
     }

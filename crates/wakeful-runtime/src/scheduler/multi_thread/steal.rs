@@ -104,13 +104,7 @@ impl WorkerThread {
         let (mut at, mut left) = (core.rng.below(count as u32) as usize, count);
         while let Some(index) = idle.next_queued(at, left, self.index) {
             let victim = &self.scheduler.workers[index];
-            if victim.queue.is_empty() {
-                idle.clear_queued(index);
-                if !victim.queue.is_empty() {
-                    idle.set_queued(index);
-                }
-            }
-            if should_steal(victim) {
+            if self.scheduler.has_queued(index) && should_steal(victim) {
                 let stolen = self.steal_from(core, index);
                 if stolen.is_some() {
                     return stolen;
@@ -130,7 +124,7 @@ impl WorkerThread {
         own.poll_estimate.copy_from(&victim.poll_estimate);
         (core.samples_next, core.stolen_from) = (true, Some(index));
         if count > 1 {
-            self.scheduler.idle.set_queued(self.index);
+            core.owes_notify |= self.scheduler.idle.set_queued(self.index);
         }
         Some(runnable)
     }
@@ -141,9 +135,10 @@ impl WorkerThread {
         if !take(&mut core.searching) {
             return;
         }
-        drop(core);
         let was_last = self.scheduler.idle.end_search();
         let has_more = was_last && self.scheduler.has_visible_work();
-        self.scheduler.notify_searchers(self.searchers_to_notify().max(usize::from(has_more)));
+        let wanted = self.searchers_to_notify(&mut core).max(usize::from(has_more));
+        drop(core);
+        self.scheduler.notify_searchers(wanted);
     }
 }

@@ -90,6 +90,9 @@ pub(super) struct WorkerCore {
     pub(super) until_inject: u32,
     pub(super) poll_stats: PollStats,
     pub(super) searching: bool,
+    /// The worker has set its bit in [`Idle`](super::idle::Idle), and has not decided yet whether
+    /// to notify a parked worker.
+    pub(super) owes_notify: bool,
     /// Tasks from the run queue until the next sample for the poll estimate.
     pub(super) until_sample: u32,
     /// The next poll is to be sampled.
@@ -234,6 +237,7 @@ impl Worker {
                 until_inject: 1,
                 poll_stats: PollStats::new(config.global_queue_interval),
                 searching: false,
+                owes_notify: false,
                 until_sample: 0,
                 samples_next: false,
                 stolen_from: None,
