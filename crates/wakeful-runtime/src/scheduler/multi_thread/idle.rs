@@ -157,9 +157,10 @@ impl Idle {
     }
 
     /// Starts a search, unless half of the workers search: more would only compete with each other.
-    pub(super) fn begin_search(&self) -> bool {
+    pub(super) fn begin_search(&self, searchers: usize) -> bool {
         let before = self.counts.fetch_add(SEARCHING, SeqCst);
-        let may_search = 2 * searching(before) < self.workers;
+        let awake = self.workers - parked_in(before);
+        let may_search = searching(before) < searchers.min(awake.div_ceil(2));
         if !may_search {
             self.counts.fetch_sub(SEARCHING, SeqCst);
         }

@@ -38,6 +38,11 @@ impl Worker {
         wanted.clamp(1, SEARCHERS_MAX) as usize
     }
 
+    /// Returns how many workers may search if this one does.
+    pub(super) fn searchers_max(&self) -> usize {
+        if self.poll_estimate.ns() < wake_cost::get_ns() { 1 } else { usize::MAX }
+    }
+
     /// Returns whether a spinning worker should steal from this one.
     pub(super) fn is_worth_a_wake_up(&self) -> bool {
         let queued_ns = (self.queue.len() as u64).saturating_mul(self.poll_estimate.ns());
