@@ -95,6 +95,11 @@ impl Idle {
         }
     }
 
+    /// Returns how many workers may have tasks queued.
+    pub(super) fn queued_count(&self) -> usize {
+        self.queued.iter().map(|word| word.load(Relaxed).count_ones() as usize).sum()
+    }
+
     /// Returns whether any worker may have tasks queued.
     pub(super) fn is_any_queued(&self) -> bool {
         self.queued.iter().any(|word| word.load(SeqCst) != 0)
@@ -185,13 +190,16 @@ impl Idle {
         self.spinning.store(false, StdRelaxed);
     }
 
-    /// Registers `worker` as parked. It has to check for work once more before it parks.
-    pub(super) fn begin_park(&self, worker: usize, was_searching: bool) {
+    /// Registers `worker` as parked. Returns true if it has to check for work once more before it
+    /// parks, because no other worker is searching.
+    #[must_use]
+    pub(super) fn begin_park(&self, worker: usize, was_searching: bool) -> bool {
+        let own_search = if was_searching { SEARCHING } else { 0 };
         let mut parked = self.parked.lock();
         parked.push(worker);
-        let change = PARKED - if was_searching { SEARCHING } else { 0 };
-        self.counts.fetch_add(change, SeqCst);
+        let before = self.counts.fetch_add(PARKED - own_search, SeqCst);
         seq_cst_for_loom();
+        searching(before) == own_search
     }
 
     /// Ends the park of `worker`. Returns true if it counts as searching: because another thread

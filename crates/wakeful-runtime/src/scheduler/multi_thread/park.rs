@@ -59,10 +59,10 @@ impl WorkerThread {
     /// Registers as parked, looks for tasks once more, and parks unless there are any.
     fn park_unless_work(&self, was_searching: bool, until: &Until<'_>) {
         let (scheduler, worker) = (&*self.scheduler, self.worker());
-        scheduler.idle.begin_park(self.index, was_searching);
         scheduler.idle.clear_queued(self.index);
-        let sees_injected = !scheduler.inject.is_empty();
-        let sees_work = sees_injected || scheduler.idle.is_any_queued();
+        let checks = scheduler.idle.begin_park(self.index, was_searching);
+        let sees_injected = checks && !scheduler.inject.is_empty();
+        let sees_work = sees_injected || (checks && scheduler.idle.is_any_queued());
         let mut was_in_driver = false;
         let mut now = None;
         if !sees_work && !scheduler.is_stopping() {

@@ -40,7 +40,7 @@ impl WorkerThread {
     pub(super) fn search(&self, now: Instant) -> Option<Runnable> {
         let mut core = self.enter()?;
         if !core.searching {
-            core.searching = self.scheduler.idle.begin_search(self.worker().searchers_max());
+            core.searching = self.scheduler.idle.begin_search(self.searchers_max());
         }
         if !core.searching {
             return None;
