@@ -306,22 +306,8 @@ impl MultiThread {
     /// Returns whether a worker that searches would find a task. Clears the bits of workers without
     /// tasks.
     fn has_visible_work(&self) -> bool {
-        !self.inject.is_empty() || self.idle.queued().any(|index| self.has_queued(index))
-    }
-
-    /// Returns whether the worker with this index, whose bit is set, has tasks in its queue. If not,
-    /// clears the bit.
-    fn has_queued(&self, index: usize) -> bool {
-        let queue = &self.workers[index].queue;
-        if !queue.is_empty() {
-            return true;
-        }
-        self.idle.clear_queued(index);
-        let has_pushed = !queue.is_empty();
-        if has_pushed {
-            self.idle.set_queued(index);
-        }
-        has_pushed
+        let has_tasks = |index: usize| self.idle.has_tasks(index, &self.workers[index].queue);
+        !self.inject.is_empty() || self.idle.queued().any(has_tasks)
     }
 
     fn new_lease(&self) -> Arc<Lease> {

@@ -7,22 +7,29 @@
 //!   (see [`notify`](super::notify)), no other is unparked: they will find what there is.
 //! - A worker that found work stops searching. If it was the last one to search and there is more
 //!   work, it unparks another.
-//! - A worker that parks first registers as parked, and then checks for work once more. A thread
-//!   that queues work first pushes, and then looks for parked and searching workers. So either that
-//!   thread sees the worker, or the worker sees the work.
+//! - A worker that parks first registers as parked. If no other worker searches then, it checks for
+//!   work once more. Otherwise the searching worker sees it as parked when its own search ends.
+//! - A thread that queues work first pushes, and then looks for parked and searching workers. So
+//!   either that thread sees a parking worker, or the worker sees the work.
 //!
-//! A check for work reads a bitmap, not every queue: a worker that queues a task sets its bit,
-//! unless it is set. A worker that finds a queue empty clears the bit, and looks at that queue
-//! again. So while all workers are busy no thread writes to the bitmap, and a search costs the same
-//! with any number of workers.
+//! A check for work reads a bitmap, not every queue: a worker that queues a task sets its bit. A
+//! worker that finds a queue empty clears the bit, and looks at that queue again. So while all
+//! workers are busy no thread writes to the bitmap, and a search costs the same with any number of
+//! workers.
 //!
-//! The third rule needs a full fence between the push and the look at the workers. A push to the
-//! injection queue has it, and so has setting a bit. A push to a queue whose bit is set has none: a
-//! worker that is parking at that moment may be missed, but it finds the bit, and searches. If it
-//! finds the queue empty and clears the bit, all in the time that the push takes to get from the
-//! pushing CPU's store buffer to the cache, the task waits until its owner has polled the current
-//! task; if that poll blocks, the monitor publishes the queue.
+//! A worker looks for parked workers only if its bit was not set before: then it **owes** a
+//! notification, until it has looked. It may look later, for example because it runs the only task
+//! itself at once. The invariant: if a bit is set and a worker is parked, then the worker with that
+//! bit owes a notification, or a worker searches, or is about to unpark another one, or the
+//! queue's tasks are those that a worker has just found. A search keeps this up, because it ends in
+//! one of two ways: the worker parks, which it does only if no bit is set or another worker
+//! searches; or it finds work, and then the last one looks at all bits again, clears those without
+//! tasks, and unparks another worker if one is left.
+//!
+//! The rules need a full fence between a push and the look at the bit or at the workers. A push to
+//! either queue is a sequentially consistent read-modify-write.
 
+use super::queue::RunQueue;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed as StdRelaxed};
 use wakeful_base::CachePadded;
 use wakeful_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
@@ -85,8 +92,22 @@ impl Idle {
         is_new
     }
 
-    /// Notes that the queue of `worker` was empty. Another worker has to look at the queue once
-    /// more after this, and to set the bit again if it is not empty.
+    /// Returns whether there are tasks in the queue of `worker`, whose bit is set. If there are
+    /// none, clears the bit.
+    pub(super) fn has_tasks(&self, worker: usize, queue: &RunQueue) -> bool {
+        if !queue.is_empty() {
+            return true;
+        }
+        self.clear_queued(worker);
+        // The owner may have pushed a task, and seen the bit, before it was cleared.
+        let is_pushed = !queue.is_empty();
+        if is_pushed {
+            self.set_queued(worker);
+        }
+        is_pushed
+    }
+
+    /// Notes that the queue of `worker` is empty. Only the worker itself may rely on that.
     pub(super) fn clear_queued(&self, worker: usize) {
         let word = self.word_of(worker);
         if word.load(Relaxed) & bit_of(worker) != 0 {
@@ -120,17 +141,17 @@ impl Idle {
         })
     }
 
-    /// Returns whether to unpark a worker, if `searchers` may search at a time. For a worker's own
-    /// push: without a fence.
+    /// Returns whether to unpark a worker, if `searchers` may search at a time.
     #[inline]
     pub(super) fn should_notify(&self, searchers: usize) -> bool {
-        should_notify(self.counts.load(Relaxed), searchers)
+        should_notify(self.counts.load(SeqCst), searchers)
     }
 
-    /// Returns whether a worker is parked. For a worker's own push: without a fence.
+    /// Returns whether a worker is parked.
     #[inline]
     pub(super) fn has_parked(&self) -> bool {
-        parked_in(self.counts.load(Relaxed)) > 0
+        seq_cst_for_loom();
+        parked_in(self.counts.load(SeqCst)) > 0
     }
 
     /// Returns how many workers are not parked.

@@ -42,7 +42,6 @@ impl Worker {
         wanted.clamp(1, SEARCHERS_MAX) as usize
     }
 
-
     /// Returns whether a spinning worker should steal from this one.
     pub(super) fn is_worth_a_wake_up(&self) -> bool {
         let queued_ns = (self.queue.len() as u64).saturating_mul(self.poll_estimate.ns());

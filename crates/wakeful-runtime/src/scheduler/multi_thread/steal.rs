@@ -104,7 +104,7 @@ impl WorkerThread {
         let (mut at, mut left) = (core.rng.below(count as u32) as usize, count);
         while let Some(index) = idle.next_queued(at, left, self.index) {
             let victim = &self.scheduler.workers[index];
-            if self.scheduler.has_queued(index) && should_steal(victim) {
+            if idle.has_tasks(index, &victim.queue) && should_steal(victim) {
                 let stolen = self.steal_from(core, index);
                 if stolen.is_some() {
                     return stolen;

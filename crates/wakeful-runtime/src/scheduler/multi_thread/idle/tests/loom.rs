@@ -8,6 +8,7 @@ use crate::scheduler::multi_thread::park_state::{ParkState, SharedDriver};
 use crate::scheduler::multi_thread::queue::{QueueOwner, RunQueue, run_queue};
 use crate::testing::{Entries, large_model, model};
 use crate::timers::Until;
+use std::mem::take;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::sync::{Condvar, Mutex, thread};
@@ -17,8 +18,7 @@ use wakeful_task::Runnable;
 /// What workers share, as in the real scheduler, but with tasks that do nothing.
 struct Scheduler {
     idle: Idle,
-    /// How many workers may search at a time, according to the notify rule.
-    searchers: usize,
+    rule: Rule,
     inject: InjectionQueue,
     workers: Box<[Worker]>,
     driver: SharedDriver,
@@ -26,6 +26,16 @@ struct Scheduler {
     left: Mutex<usize>,
     all_taken: Condvar,
     stopping: AtomicBool,
+}
+
+/// The answers of the notify rule, which depend on estimates. Each of them must be right at any
+/// time.
+#[derive(Clone, Copy)]
+struct Rule {
+    /// How many workers may search at a time.
+    searchers: usize,
+    /// Whether a worker looks for parked workers at each push, or only if it owes a notification.
+    polls_are_long: bool,
 }
 
 struct Worker {
@@ -39,17 +49,18 @@ struct WorkerThread {
     index: usize,
     owner: QueueOwner,
     searching: bool,
+    owes_notify: bool,
     is_blocking: bool,
     got: Vec<Runnable>,
 }
 
-fn workers(count: usize, searchers: usize, entries: usize) -> (Arc<Scheduler>, Vec<WorkerThread>) {
+fn workers(count: usize, rule: Rule, entries: usize) -> (Arc<Scheduler>, Vec<WorkerThread>) {
     let DriverParts { driver, waker, .. } = DriverParts::new(None).unwrap();
     let (queues, owners): (Vec<_>, Vec<_>) = (0..count).map(|_| run_queue()).unzip();
     let worker = |queue| Worker { queue, park_state: ParkState::new() };
     let scheduler = Arc::new(Scheduler {
         idle: Idle::new(count),
-        searchers,
+        rule,
         inject: InjectionQueue::new(),
         workers: queues.into_iter().map(worker).collect(),
         driver: SharedDriver::new(driver, waker),
@@ -64,6 +75,7 @@ fn workers(count: usize, searchers: usize, entries: usize) -> (Arc<Scheduler>, V
             index,
             owner,
             searching: false,
+            owes_notify: false,
             is_blocking: count > 1,
             got: Vec::new(),
         }
@@ -78,15 +90,15 @@ impl Scheduler {
         self.notify_parked();
     }
 
-    /// As the real rule, whose answer depends on estimates: one searcher at least, or more.
     fn notify_parked(&self) {
-        if let Some(index) = self.idle.worker_to_notify(self.searchers) {
+        if let Some(index) = self.idle.worker_to_notify(self.rule.searchers) {
             self.workers[index].park_state.unpark(&self.driver);
         }
     }
 
     fn has_visible_work(&self) -> bool {
-        !self.inject.is_empty() || self.idle.queued().any(|i| !self.workers[i].queue.is_empty())
+        let has_tasks = |index: usize| self.idle.has_tasks(index, &self.workers[index].queue);
+        !self.inject.is_empty() || self.idle.queued().any(has_tasks)
     }
 
     fn stop(&self) {
@@ -116,18 +128,39 @@ impl WorkerThread {
         (self.got, self.owner)
     }
 
-    /// Pushes as a worker's own wake-ups do: without a fence, so that they may miss a worker that
-    /// is about to park.
-    fn push_own(mut self, entries: Vec<Runnable>) -> WorkerThread {
-        let scheduler = self.scheduler.clone();
+    /// Pushes as a worker's own wake-ups do.
+    fn push_all(mut self, entries: Vec<Runnable>) -> WorkerThread {
         for entry in entries {
-            self.owner.push(&scheduler.workers[self.index].queue, entry);
-            scheduler.idle.set_queued(self.index);
-            if scheduler.idle.should_notify(scheduler.searchers) {
-                scheduler.notify_parked();
-            }
+            self.push_own(entry);
+            self.notify_for_own();
         }
         self
+    }
+
+    /// Waits, as a poll that blocks, until the other workers have taken all entries.
+    fn block(self) -> (Vec<Runnable>, QueueOwner) {
+        let mut left = self.scheduler.left.lock();
+        while *left > 0 {
+            left = self.scheduler.all_taken.wait(left);
+        }
+        drop(left);
+        (self.got, self.owner)
+    }
+
+    fn push_own(&mut self, entry: Runnable) {
+        let scheduler = self.scheduler.clone();
+        self.owner.push(&scheduler.workers[self.index].queue, entry);
+        self.owes_notify |= scheduler.idle.set_queued(self.index);
+    }
+
+    fn notify_for_own(&mut self) {
+        let scheduler = self.scheduler.clone();
+        if (take(&mut self.owes_notify) || scheduler.rule.polls_are_long)
+            && scheduler.idle.has_parked()
+            && scheduler.idle.should_notify(scheduler.rule.searchers)
+        {
+            scheduler.notify_parked();
+        }
     }
 
     fn worker(&self) -> &Worker {
@@ -143,7 +176,7 @@ impl WorkerThread {
             return local;
         }
         if !self.searching {
-            self.searching = scheduler.idle.begin_search();
+            self.searching = scheduler.idle.begin_search(scheduler.rule.searchers);
         }
         if !self.searching {
             return None;
@@ -158,17 +191,13 @@ impl WorkerThread {
         let mut at = 0;
         while let Some(index) = idle.next_queued(at, scheduler.workers.len() - at, self.index) {
             let victim = &scheduler.workers[index].queue;
-            if victim.is_empty() {
-                idle.clear_queued(index);
-                if !victim.is_empty() {
-                    idle.set_queued(index);
+            if idle.has_tasks(index, victim) {
+                if let Some((entry, count)) = victim.steal_into(own, &mut self.owner) {
+                    if count > 1 {
+                        self.owes_notify |= idle.set_queued(self.index);
+                    }
+                    return Some(entry);
                 }
-            }
-            if let Some((entry, count)) = victim.steal_into(own, &mut self.owner) {
-                if count > 1 {
-                    idle.set_queued(self.index);
-                }
-                return Some(entry);
             }
             at = index + 1;
         }
@@ -180,26 +209,23 @@ impl WorkerThread {
         if scheduler.inject.is_empty() {
             return None;
         }
-        let (mut first, own) = (None, &scheduler.workers[self.index].queue);
+        let mut first = None;
         scheduler.inject.pop_many(
             |len| len,
             |entry| match first {
                 None => first = Some(entry),
-                Some(_) => {
-                    self.owner.push(own, entry);
-                    scheduler.idle.set_queued(self.index);
-                }
+                Some(_) => self.push_own(entry),
             },
         );
         first
     }
 
     fn poll(&mut self, entry: Runnable) {
-        if std::mem::take(&mut self.searching)
-            && self.scheduler.idle.end_search()
-            && self.scheduler.has_visible_work()
-        {
-            self.scheduler.notify_parked();
+        if take(&mut self.searching) {
+            if self.scheduler.idle.end_search() && self.scheduler.has_visible_work() {
+                self.scheduler.notify_parked();
+            }
+            self.notify_for_own();
         }
         self.got.push(entry);
         let mut left = self.scheduler.left.lock();
@@ -216,9 +242,9 @@ impl WorkerThread {
 
     fn park(&mut self, parker: &Parker) {
         let scheduler = &self.scheduler;
-        scheduler.idle.begin_park(self.index, self.searching);
         scheduler.idle.clear_queued(self.index);
-        let sees_work = !scheduler.inject.is_empty() || scheduler.idle.is_any_queued();
+        let checks = scheduler.idle.begin_park(self.index, self.searching);
+        let sees_work = checks && (!scheduler.inject.is_empty() || scheduler.idle.is_any_queued());
         if !sees_work && !scheduler.is_stopping() {
             let (until, call) = (Until::until_notified(), &mut call_now);
             self.worker().park_state.park(Some(&scheduler.driver), &until, call, || parker.park());
@@ -238,14 +264,12 @@ struct Pushes {
 }
 
 /// Runs the workers until all entries are taken.
-fn run(count: usize, searchers: usize, pushes: Pushes) {
+fn run(count: usize, rule: Rule, pushes: Pushes) {
     let made = Entries::new();
-    let (scheduler, mut workers) = workers(count, searchers, pushes.own + pushes.remote);
-    // Polls may block only if every push is sure to notify the other workers.
-    workers[0].is_blocking &= pushes.own == 0;
+    let (scheduler, mut workers) = workers(count, rule, pushes.own + pushes.remote);
     let own: Vec<_> = (0..pushes.own).map(|_| made.make()).collect();
     let first = workers.remove(0);
-    let mut threads = vec![thread::spawn(move || first.push_own(own).run())];
+    let mut threads = vec![thread::spawn(move || first.push_all(own).run())];
     threads.extend(workers.into_iter().map(|worker| thread::spawn(move || worker.run())));
     for _ in 0..pushes.remote {
         scheduler.push_remote(made.make());
@@ -273,7 +297,7 @@ fn the_last_worker_to_park_is_in_the_driver() {
                 let (idle, driver, park_states) = &*scheduler;
                 let parker = Parker::new();
                 park_states[index].set_unparker(parker.unparker());
-                idle.begin_park(index, false);
+                let _no_queue_to_check = idle.begin_park(index, false);
                 let in_driver = idle.are_all_parked().then_some(driver);
                 let (until, call) = (Until::until_notified(), &mut call_now);
                 if park_states[index].park(in_driver, &until, call, || parker.park()).was_in_driver
@@ -291,26 +315,48 @@ fn the_last_worker_to_park_is_in_the_driver() {
 
 #[test]
 fn a_remote_push_races_with_the_only_worker_parking() {
-    model(|| run(1, 1, Pushes { own: 0, remote: 2 }));
+    let rule = Rule { searchers: 1, polls_are_long: false };
+    model(move || run(1, rule, Pushes { own: 0, remote: 2 }));
+}
+
+/// Runs a model of two workers with each rule.
+fn run_two(pushes: Pushes) {
+    for searchers in [1, 2] {
+        for polls_are_long in [false, true] {
+            let rule = Rule { searchers, polls_are_long };
+            large_model(move || run(2, rule, pushes));
+        }
+    }
 }
 
 #[test]
 fn the_other_worker_takes_what_a_blocked_worker_leaves() {
-    for searchers in [1, 2] {
-        large_model(move || run(2, searchers, Pushes { own: 0, remote: 2 }));
-    }
+    run_two(Pushes { own: 0, remote: 2 });
 }
 
 #[test]
 fn a_workers_push_is_run_by_itself_or_a_thief() {
-    for searchers in [1, 2] {
-        large_model(move || run(2, searchers, Pushes { own: 2, remote: 0 }));
-    }
+    run_two(Pushes { own: 2, remote: 0 });
+}
+
+/// The worker that pushes does not run the entries, and each other worker takes one only.
+#[test]
+fn two_thieves_take_what_a_worker_pushes_in_a_poll_that_blocks() {
+    let rule = Rule { searchers: 1, polls_are_long: false };
+    large_model(move || {
+        let made = Entries::new();
+        let (_, mut workers) = workers(3, rule, 2);
+        let own: Vec<_> = (0..2).map(|_| made.make()).collect();
+        let first = workers.remove(0);
+        let mut threads = vec![thread::spawn(move || first.push_all(own).block())];
+        threads.extend(workers.into_iter().map(|worker| thread::spawn(move || worker.run())));
+        let (got, _owners): (Vec<Vec<_>>, Vec<_>) =
+            threads.into_iter().map(|thread| thread.join().unwrap()).unzip();
+        made.assert_all(got.into_iter().flatten().collect::<Vec<_>>());
+    });
 }
 
 #[test]
 fn own_and_remote_pushes_race_with_a_worker_parking() {
-    for searchers in [1, 2] {
-        large_model(move || run(2, searchers, Pushes { own: 1, remote: 1 }));
-    }
+    run_two(Pushes { own: 1, remote: 1 });
 }
