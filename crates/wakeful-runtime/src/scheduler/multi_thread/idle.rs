@@ -182,11 +182,10 @@ impl Idle {
         Some(worker)
     }
 
-    /// Starts a search, unless half of the workers search: more would only compete with each other.
+    /// Starts a search, unless `searchers` workers or more search already.
     pub(super) fn begin_search(&self, searchers: usize) -> bool {
         let before = self.counts.fetch_add(SEARCHING, SeqCst);
-        let awake = self.workers - parked_in(before);
-        let may_search = searching(before) < searchers.min(awake.div_ceil(2));
+        let may_search = searching(before) < searchers;
         if !may_search {
             self.counts.fetch_sub(SEARCHING, SeqCst);
         }
