@@ -3,7 +3,7 @@
 //! A wake-up costs much more than firing a timer (see bench/NOTES.md: timer coalescing). Timers
 //! that are close together are therefore served together. A few of them wait until a moment after
 //! the last timer that fired. Many wait for the next **tick** of the runtime's clock, a multiple of
-//! [`TICK_NS`]. If too few timers would share a tick, only every third one is used, a **long**
+//! [`TICK_NS`]. If too few timers would share a tick, only every second one is used, a **long**
 //! tick.
 //!
 //! | timers per long tick | wake-up | average lateness |
@@ -18,11 +18,12 @@
 //! [`TickTimers`](crate::io::TickTimers). Every long tick is also a tick, so that two workers, of
 //! which one waits for ticks and one for long ticks, still wake up together.
 
-/// The time between two ticks. Bounds the lateness of dense timers.
-const TICK_NS: u64 = 155_000;
+/// The time between two ticks. Bounds the lateness of dense timers, and the wake-ups for them to
+/// 4,000 per second. See bench/NOTES.md: timer coalescing.
+const TICK_NS: u64 = 250_000;
 
 /// The time between two long ticks.
-const LONG_TICK_NS: u64 = 3 * TICK_NS;
+const LONG_TICK_NS: u64 = 2 * TICK_NS;
 
 /// The longest time between two ticks. Coalescing makes a timer late by less than this.
 pub const TICK_MAX_NS: u64 = LONG_TICK_NS;
@@ -33,7 +34,7 @@ const MIN_GAP_NS: u64 = 100_000;
 /// The smallest number of timers during a long tick that share a wake-up.
 const MANY_MIN: usize = 4;
 
-/// The smallest number of timers during a long tick for which every tick is used: about twenty
+/// The smallest number of timers during a long tick for which every tick is used: about thirty
 /// timers per tick.
 const DENSE_MIN: usize = 64;
 
