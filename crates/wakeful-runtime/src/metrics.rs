@@ -59,10 +59,9 @@ impl WorkerMetrics {
         }
     }
 
-    /// Counts the time from `since` until now as busy, and returns now.
-    pub(crate) fn add_busy(&self, since: Instant) -> Instant {
-        let now = Instant::now();
-        self.busy_ns.add(now.duration_since(since).as_nanos() as u64);
+    /// Counts the time from `since` to `now` as busy, and returns `now`.
+    pub(crate) fn add_busy(&self, since: Instant, now: Instant) -> Instant {
+        self.busy_ns.add(now.saturating_duration_since(since).as_nanos() as u64);
         now
     }
 

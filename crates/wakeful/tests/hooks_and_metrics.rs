@@ -316,3 +316,28 @@ fn busy_time_includes_tasks_found_before_parking() {
     let busy = metrics.worker_total_busy_duration(0);
     assert!(busy >= TASKS * EACH, "{busy:?}");
 }
+
+/// The worker never runs out of tasks, because one always yields.
+#[test]
+fn busy_time_of_a_worker_that_is_never_idle_grows() {
+    for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+        let runtime = builder.worker_threads(1).build().unwrap();
+        let metrics = runtime.metrics();
+        runtime.block_on(async move {
+            let busy_task = task::spawn(async {
+                loop {
+                    yield_now().await;
+                }
+            });
+            let begun = Instant::now();
+            let watcher = task::spawn(async move {
+                while metrics.worker_total_busy_duration(0) < Duration::from_millis(1) {
+                    assert!(begun.elapsed() < Duration::from_secs(10), "busy time does not grow");
+                    yield_now().await;
+                }
+            });
+            watcher.await.unwrap();
+            busy_task.abort();
+        });
+    }
+}

@@ -21,9 +21,9 @@ const DRIVER_LOOK_INTERVAL: Duration =
 
 impl WorkerThread {
     /// Runs maintenance, as the module's documentation lists it. Skips the look at the driver if
-    /// the last one was a moment ago.
-    pub(super) fn run_maintenance(&self) {
-        let Some(mut core) = self.enter() else { return };
+    /// the last one was a moment ago. Returns when it began.
+    pub(super) fn run_maintenance(&self) -> Instant {
+        let Some(mut core) = self.enter() else { return Instant::now() };
         let now = core.just_woke.take().unwrap_or_else(Instant::now);
         let skip_look = take(&mut core.skip_look);
         let looks = now >= core.next_look;
@@ -39,6 +39,7 @@ impl WorkerThread {
         self.call_external_wakers();
         self.wake_deferred();
         self.clear_ended();
+        now
     }
 
     /// Handles the events that are there, unless a worker waits in the driver for them.

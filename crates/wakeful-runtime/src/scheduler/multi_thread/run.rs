@@ -18,9 +18,12 @@ impl WorkerThread {
             match next {
                 Step::Run(runnable) => self.run_task(runnable),
                 Step::RunFound(runnable) => self.run_found(runnable),
-                Step::Maintain => self.run_maintenance(),
+                Step::Maintain => {
+                    let now = self.run_maintenance();
+                    busy_since = self.worker().metrics.add_busy(busy_since, now);
+                }
                 Step::Nothing => {
-                    let now = self.worker().metrics.add_busy(busy_since);
+                    let now = self.worker().metrics.add_busy(busy_since, Instant::now());
                     self.measure_polls(now);
                     let found = self.search(now);
                     if found.is_none() {
@@ -34,7 +37,7 @@ impl WorkerThread {
                     }
                 }
                 Step::Stop => {
-                    self.worker().metrics.add_busy(busy_since);
+                    self.worker().metrics.add_busy(busy_since, Instant::now());
                     return self.stop();
                 }
             }
