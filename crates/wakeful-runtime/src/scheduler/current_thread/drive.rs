@@ -299,14 +299,14 @@ impl DriveContext {
                 self.with_core(|core| core.root_polls += 1);
                 let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
                 if stall::run_future(poll).is_ready() {
-                    self.scheduler.metrics.add_busy(busy_since);
+                    self.scheduler.metrics.add_busy(busy_since, Instant::now());
                     return;
                 }
             }
             match self.run_tasks() {
                 // Timers that have become due meanwhile are served without parking.
                 BatchEnd::QueuesEmpty if !self.has_work() && !self.serve_timers() => {
-                    let now = self.scheduler.metrics.add_busy(busy_since);
+                    let now = self.scheduler.metrics.add_busy(busy_since, Instant::now());
                     if !self.spin(now) {
                         self.park();
                     }
@@ -319,7 +319,7 @@ impl DriveContext {
                     self.look_at_driver();
                     looks = looks.wrapping_add(1);
                     if looks % LOOKS_PER_BUSY_UPDATE == 0 {
-                        busy_since = self.scheduler.metrics.add_busy(busy_since);
+                        busy_since = self.scheduler.metrics.add_busy(busy_since, Instant::now());
                     }
                 }
                 BatchEnd::TaskPanicked => {
