@@ -36,6 +36,9 @@ pub struct WakeList {
 }
 
 impl WakeList {
+    /// The number of wakers that fit.
+    pub const CAPACITY: usize = CAPACITY;
+
     /// Creates an empty list.
     #[inline]
     pub fn new() -> Self {

@@ -113,6 +113,19 @@ impl TimeHandle {
         Fired { count, now_ns }
     }
 
+    /// Moves the wakers of a worker's due timers to `wakers`, as many as fit.
+    pub(crate) fn fire_some(
+        &self,
+        inbox: &WorkerTimerInbox,
+        own: &mut WorkerTimers,
+        wakers: &mut WakeList,
+    ) {
+        if let Some(timers) = &mut own.timers {
+            timers.clear_left(&inbox.0);
+            timers.fire(self.clock.now_ns(), wakers);
+        }
+    }
+
     /// Notes that a worker with these timers has returned from a wait at `now`, and is about to
     /// serve them.
     #[inline]

@@ -5,7 +5,7 @@ use crate::driver::{Driver, WakeDriver};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wakeful_base::CallWaker;
+use wakeful_base::{CallWaker, WakeList};
 
 pub(crate) struct TimeHandle;
 pub(crate) struct WorkerTimers;
@@ -28,6 +28,8 @@ impl TimeHandle {
     ) -> Fired {
         Fired::default()
     }
+
+    pub(crate) fn fire_some(&self, _: &WorkerTimerInbox, _: &mut WorkerTimers, _: &mut WakeList) {}
 
     pub(crate) fn is_soon_due(&self, _: &WorkerTimers, _: Duration) -> bool {
         false

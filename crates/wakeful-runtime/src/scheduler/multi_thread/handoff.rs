@@ -27,14 +27,16 @@
 
 use super::MultiThread;
 use super::lease::{Lease, SuspendError, SuspendedLease, UserCode, suspend_all};
+use super::worker::{Worker, WorkerCore};
 use super::worker_thread::run_with_lease;
 use std::io;
 use std::panic::Location;
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::{Duration, Instant};
-use wakeful_base::diagnostics;
 use wakeful_base::sync::atomic::Ordering::*;
-use wakeful_task::Id;
+use wakeful_base::{WakeList, call_now, diagnostics};
+use wakeful_task::{Id, only_queues};
 
 /// A worker thread that has been in the same user code for some time.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +86,8 @@ impl MultiThread {
     /// Inspects workers whose threads are stuck in user code. Returns one element for each: `None`
     /// if the worker has made progress since, or its thread may be in a core section.
     ///
-    /// With `publish`, other workers can steal the tasks of these workers from now on.
+    /// With `publish`, other workers can steal the tasks of these workers from now on, and due
+    /// timers of these workers are fired.
     pub(super) fn inspect_all(
         &self,
         suspects: &[Suspect],
@@ -92,15 +95,19 @@ impl MultiThread {
     ) -> Vec<Option<Inspection>> {
         let mut found = Vec::with_capacity(suspects.len());
         for suspects in suspects.chunks(SUSPENDED_MAX) {
+            // As large as needed, so that nothing is allocated while leases are suspended.
+            let mut due = Vec::with_capacity(suspects.len() * WakeList::CAPACITY);
             let slots = suspects.iter().map(|suspect| &self.workers[suspect.index].lease_slot);
             let Some(suspended) = self.note_refused_fence(suspend_all(slots)) else {
                 found.extend(suspects.iter().map(|_| None));
                 continue;
             };
             let inspect = |(suspect, suspended): (&Suspect, Option<SuspendedLease<'_>>)| {
-                self.inspect(suspect, suspended?, publish)
+                self.inspect(suspect, suspended?, publish, &mut due)
             };
             found.extend(suspects.iter().zip(suspended).map(inspect));
+            // No lease is suspended any more: a waker may drop a task of a runtime that shuts down.
+            due.into_iter().for_each(call_now);
         }
         found
     }
@@ -110,6 +117,7 @@ impl MultiThread {
         suspect: &Suspect,
         suspended: SuspendedLease<'_>,
         publish: bool,
+        due: &mut Vec<Waker>,
     ) -> Option<Inspection> {
         let worker = &self.workers[suspect.index];
         if worker.progress() != suspect.progress {
@@ -122,6 +130,9 @@ impl MultiThread {
             let is_published = publish && core.publish_all(&worker.queue);
             if is_published {
                 self.idle.set_queued(suspect.index);
+            }
+            if publish {
+                self.fire_timers_of(worker, core, due);
             }
             // While a worker counts as searching no other is notified, so it must not be stuck.
             let has_work = !core.is_idle() || core.searching;
@@ -142,6 +153,18 @@ impl MultiThread {
             };
             Some(Inspection { task, is_published, needs_thread })
         })
+    }
+
+    /// Fires due timers of a worker whose thread does not get to it: it blocks, computes, or waits
+    /// for a CPU. The wakers are moved to `due`, but for those that are user code, which the
+    /// worker's next thread calls.
+    fn fire_timers_of(&self, worker: &Worker, core: &mut WorkerCore, due: &mut Vec<Waker>) {
+        let mut fired = WakeList::new();
+        self.info.time.fire_some(&worker.left_timers, &mut core.timers, &mut fired);
+        fired.take_all(|waker| match only_queues(&waker) {
+            true => due.push(waker),
+            false => core.external_wakers.push_back(waker),
+        });
     }
 
     /// Returns what was suspended, if anything. If the fence failed, no lease can be revoked any

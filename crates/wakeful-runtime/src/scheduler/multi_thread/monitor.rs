@@ -200,12 +200,6 @@ impl SeenPoll {
         self.watch.is_stalled()
     }
 
-    /// Returns whether there is anything to inspect. While a thread waits for a CPU, its worker
-    /// does not change.
-    fn should_inspect(&self, now: Instant) -> bool {
-        self.is_suspect(now) && (self.is_stalled() || self.found_before.is_none())
-    }
-
     /// Returns whether the user code still runs, on a thread whose lease was revoked.
     fn continues_detached(&self) -> bool {
         self.lease.stuck_since().is_some() && self.lease.user_code().is_some()
@@ -309,6 +303,7 @@ impl Monitor {
             self.sample(index, now);
         }
         let has_called_standby = if is_late {
+            self.inspect_suspects(now, self.scheduler.stalls.config.hands_off);
             self.restart_watches(now);
             false
         } else {
@@ -437,9 +432,9 @@ impl Monitor {
             within: time_to_next_look(seen.age(now), self.interval),
         };
         let seen = self.workers.iter().flatten();
-        let suspects: Vec<_> = seen.filter(|seen| seen.should_inspect(now)).map(suspect).collect();
+        let suspects: Vec<_> = seen.filter(|seen| seen.is_suspect(now)).map(suspect).collect();
         let found = self.scheduler.inspect_all(&suspects, publish);
-        let seen = self.workers.iter_mut().flatten().filter(|seen| seen.should_inspect(now));
+        let seen = self.workers.iter_mut().flatten().filter(|seen| seen.is_suspect(now));
         for (seen, found) in seen.zip(found) {
             let schedules = self.scheduler.workers[seen.index].metrics.local_schedules.get();
             seen.is_active = seen.schedules != schedules;
