@@ -7,23 +7,21 @@ use std::time::{Duration, Instant};
 use wakeful_base::sync::hint;
 use wakeful_task::Runnable;
 
-/// How many entries a worker takes from the injection queue at once, at most. It bounds how long
-/// one worker holds the queue's lock, and how many tasks wait behind one worker.
-const INJECT_BATCH_MAX: usize = 64;
-
 /// The time between two looks at the driver during a spin. Bounds how much later than the event its
 /// task runs; each look is a system call.
 const SPIN_LOOK_INTERVAL: Duration = Duration::from_micros(1);
 
 impl WorkerThread {
-    /// Takes half of the injection queue, as a thief takes half of a run queue. Returns one entry to
-    /// run, and puts the others into the worker's run queue.
+    /// Takes half of the injection queue, as a thief takes half of a run queue, but no more than the
+    /// worker runs until its next look at the injection queue: the rest would wait behind it.
+    /// Returns one entry to run, and puts the others into the worker's run queue.
     pub(super) fn take_injected(&self, core: &mut WorkerCore) -> Option<Runnable> {
         let inject = &self.scheduler.inject;
         if inject.is_empty() {
             return None;
         }
-        let share = |len: usize| (len / 2 + 1).min(INJECT_BATCH_MAX);
+        let batch_max = core.poll_stats.inject_interval() as usize;
+        let share = |len: usize| (len / 2 + 1).min(batch_max);
         let mut first = None;
         inject.pop_many(share, |runnable| {
             if first.is_none() {
