@@ -206,7 +206,9 @@ impl Timer {
     pub(crate) fn rearm(&mut self, deadline_ns: u64) -> Result<Poll<()>, ShutDown> {
         let clock = &self.scheduler.info().time.clock;
         let now_ns = clock.is_changed().then(|| clock.now_ns());
+        let mut is_worker = false;
         let rearmed = self.scheduler.with_worker_timers(|own| {
+            is_worker = own.is_some();
             let is_past = match now_ns {
                 Some(now_ns) => deadline_ns <= now_ns,
                 None => own.as_ref().is_some_and(|own| is_past(deadline_ns, own.served_ns())),
@@ -220,7 +222,8 @@ impl Timer {
         });
         match rearmed {
             Some(rearmed) => Ok(rearmed),
-            None => self.move_here(deadline_ns).map(|()| Poll::Pending),
+            None if is_worker => self.move_here(deadline_ns).map(|()| Poll::Pending),
+            None => self.rearm_external(deadline_ns).map(|()| Poll::Pending),
         }
     }
 
@@ -229,6 +232,15 @@ impl Timer {
     fn move_here(&mut self, deadline_ns: u64) -> Result<(), ShutDown> {
         let waker = self.armed.take().and_then(|timer| self.leave_behind(timer));
         self.arm(deadline_ns, waker)
+    }
+
+    /// Arms the timer on a thread that runs no worker, where an external timer stays in its wheel.
+    fn rearm_external(&mut self, deadline_ns: u64) -> Result<(), ShutDown> {
+        let rearmed = match &mut self.armed {
+            Some(timer) => self.scheduler.info().time.rearm_external(timer, deadline_ns),
+            None => None,
+        };
+        rearmed.unwrap_or_else(|| self.move_here(deadline_ns))
     }
 
     /// Registers `waker` for the deadline, or returns `Ready` if the deadline has been reached. The

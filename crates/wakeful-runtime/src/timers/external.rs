@@ -62,11 +62,27 @@ impl ExternalTimers {
             return Err(ShutDown);
         }
         let timer = state.timers().arm(deadline_ns, waker);
+        self.note_deadline(state, deadline_ns);
+        Ok(timer)
+    }
+
+    /// Arms an external timer for another deadline. It keeps its waker.
+    pub(super) fn rearm(&self, timer: &mut ArmedTimer, deadline_ns: u64) -> Result<(), ShutDown> {
+        let mut state = self.state.lock();
+        if state.is_closed {
+            return Err(ShutDown);
+        }
+        state.timers().rearm(timer, deadline_ns);
+        self.note_deadline(state, deadline_ns);
+        Ok(())
+    }
+
+    /// Makes sure that a timer that was just armed fires in time.
+    fn note_deadline(&self, state: MutexGuard<'_, ExternalTimersState>, deadline_ns: u64) {
         if deadline_ns < self.next_ns.load(Relaxed) {
             self.next_ns.store(deadline_ns, Relaxed);
         }
         self.shorten_wait(state, deadline_ns);
-        Ok(timer)
     }
 
     /// Wakes the worker in the driver if it would wait for longer than until `by_ns`.
