@@ -68,10 +68,15 @@ impl WorkerThread {
                 let has_ended_search = self.call_external_wakers();
                 let mut core = self.enter()?;
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.worker().queue));
-                let found = woken
-                    .or_else(|| self.take_injected(&mut core))
+                if woken.is_some() || has_ended_search {
+                    // No credit: a worker that parks in the driver finds several events at once.
+                    core.spin_budget.record(false, took);
+                    return woken;
+                }
+                let found = self
+                    .take_injected(&mut core)
                     .or_else(|| self.steal(&mut core, Worker::is_worth_a_wake_up));
-                if found.is_some() || has_ended_search {
+                if found.is_some() {
                     core.spin_budget.record(true, took);
                     return found;
                 }
