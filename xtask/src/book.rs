@@ -106,7 +106,7 @@ fn path_of(stem: &str, language: &str) -> PathBuf {
 fn build(root: &Path) -> Result<(), String> {
     let out = cargo::target_dir(root).join("book");
     let mut mdbook = Command::new("mdbook");
-    mdbook.arg("build").arg(root.join(DOCS)).arg("--dest-dir").arg(&out);
+    mdbook.arg("build").arg(root.join(DOCS)).arg("--dest-dir").arg(&out).env("RUST_LOG", "warn");
     match mdbook.status() {
         Ok(status) if status.success() => {
             let problems = html::check(&out)?;
