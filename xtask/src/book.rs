@@ -106,7 +106,9 @@ fn path_of(stem: &str, language: &str) -> PathBuf {
 fn build(root: &Path) -> Result<(), String> {
     let out = cargo::target_dir(root).join("book");
     let mut mdbook = Command::new("mdbook");
-    mdbook.arg("build").arg(root.join(DOCS)).arg("--dest-dir").arg(&out).env("RUST_LOG", "warn");
+    mdbook.arg("build").arg(root.join(DOCS)).arg("--dest-dir").arg(&out);
+    // Variables of mdBook 0.5, and of the versions before.
+    mdbook.env("MDBOOK_LOG", "warn").env("RUST_LOG", "warn");
     match mdbook.status() {
         Ok(status) if status.success() => {
             let problems = html::check(&out)?;
