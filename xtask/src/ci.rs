@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::cargo::Cargo;
 use crate::servers::Servers;
 use crate::{
-    api_diff, conformance, demo_page, examples, faults, features, fuzz, hostile, loom, manycore,
-    repo, soak, tidy,
+    api_diff, conformance, demo_page, examples, faults, features, figures, fuzz, hostile, loom,
+    manycore, repo, soak, tidy,
 };
 
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -16,6 +16,7 @@ type Step = (&'static str, fn() -> Result<(), String>);
 fn steps(with_servers: bool) -> Vec<Step> {
     let mut steps: Vec<Step> = vec![
         ("tidy", tidy::run),
+        ("figures", figures::ci),
         ("fmt", fmt),
         ("clippy", || {
             cargo("clippy --workspace --all-targets --features ecosystem/servers -- -D warnings")

@@ -8,6 +8,7 @@
 //! | `ci.rs` | runs all checks in order |
 //! | `tidy.rs` and `tidy/` | rules about source files, which `rust.rs` and `rust/` read |
 //! | `api_diff.rs`, `conformance.rs`, `features.rs`, `hello.rs` | compare the drop-in with Tokio |
+//! | `figures.rs` | compares figures in the documents with the benchmarks' results |
 //! | `manycore.rs` | measures on a virtual machine with many cores |
 //! | `examples.rs` | checks that public items have examples |
 //! | `loom.rs`, `miri.rs` | run unit tests under a checker |
@@ -23,6 +24,7 @@ mod demo_page;
 mod examples;
 mod faults;
 mod features;
+mod figures;
 mod fuzz;
 mod hello;
 mod hostile;
@@ -51,6 +53,7 @@ usage: cargo xtask <task>
   examples                check that every public item has an example that runs
   faults [OPTIONS]        inject failing system calls, resource limits and closed descriptors
   features                compile the drop-in with each of Tokio's features and with common sets
+  figures [OPTIONS]       check that figures in the documents are those of the benchmarks
   fuzz [OPTIONS]          compare random operations on Wakeful with the same ones on Tokio
   hello                   compare the build costs of a small program on Tokio and on the drop-in
   hostile [OPTIONS]       test wakers, values and hooks that panic, and an allocator that calls the
@@ -78,6 +81,8 @@ faults, leaks:
              --all           run all cases, in full size [default: less than a minute in total]
              --only TEXT     run the cases whose name contains TEXT; --list prints the names
              --help          print all options of the two programs
+figures:     --write         update the documents and pictures
+             --unmarked      also list numbers in all documents that have a unit but no source
 fuzz:        FAMILY…         fuzz only these families of types; an unknown name prints them all
              --rounds N      the number of scripts of each family [default: some seconds' worth]
              --for TIME      run for this time instead, such as 10m
@@ -114,6 +119,7 @@ fn main() -> ExitCode {
         ["examples"] => examples::run(),
         ["faults", ref options @ ..] => faults::run(options),
         ["features"] => features::run(),
+        ["figures", ref options @ ..] => figures::run(options),
         ["fuzz", ref options @ ..] => fuzz::run(options),
         ["hello"] => hello::run(),
         ["hostile", ref options @ ..] => hostile::run(options),
