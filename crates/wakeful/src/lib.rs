@@ -67,6 +67,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "fs")]
 pub mod fs;
 #[cfg(feature = "io")]
@@ -98,6 +100,7 @@ pub use wakeful_runtime::time;
 pub use task::spawn;
 
 #[cfg(feature = "sync")]
+#[doc(inline)]
 pub use wakeful_sync as sync;
 
 #[cfg(all(feature = "macros", feature = "rt", feature = "rt-multi-thread"))]
