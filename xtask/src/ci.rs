@@ -7,7 +7,7 @@ use crate::cargo::Cargo;
 use crate::servers::Servers;
 use crate::{
     api_diff, conformance, demo_page, examples, faults, features, figures, fuzz, hostile, loom,
-    manycore, repo, soak, tidy,
+    manycore, package, repo, soak, tidy,
 };
 
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -36,6 +36,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("bench", bench),
         ("manycore", manycore::ci),
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),
+        ("package", package::run),
         ("loom", || loom::run(None, None)),
     ];
     // `demo-page` needs Chromium, which is installed together with the servers.

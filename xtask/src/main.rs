@@ -10,6 +10,7 @@
 //! | `api_diff.rs`, `conformance.rs`, `features.rs`, `hello.rs` | compare the drop-in with Tokio |
 //! | `figures.rs` | compares figures in the documents with the benchmarks' results |
 //! | `manycore.rs` | measures on a virtual machine with many cores |
+//! | `package.rs` | packages the crates that are published |
 //! | `examples.rs` | checks that public items have examples |
 //! | `loom.rs`, `miri.rs` | run unit tests under a checker |
 //! | `fuzz.rs`, `faults.rs`, `hostile.rs`, `soak.rs` | start test programs |
@@ -34,6 +35,7 @@ mod manifest;
 mod manycore;
 mod miri;
 mod options;
+mod package;
 mod probe;
 mod repo;
 mod rust;
@@ -62,6 +64,8 @@ usage: cargo xtask <task>
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
   manycore [OPTIONS]      compare with Tokio on a virtual machine with many cores; x86-64 Linux only
   miri [CRATE] [FILTER]   run unit tests under Miri, which needs a nightly toolchain
+  package                 package the published crates, and build from the packages; document
+                          them as docs.rs does, with a nightly toolchain
   servers                 run the tests that need PostgreSQL, Redis and NATS, which it starts and stops
   soak [OPTIONS]          run a mixed load for a while and check its totals
   tidy                    check layers, module cycles, unsafe comments, leftovers, dead files, sizes,
@@ -131,6 +135,7 @@ fn main() -> ExitCode {
         ["miri"] => miri::run(None, None),
         ["miri", krate] => miri::run(Some(krate), None),
         ["miri", krate, filter] => miri::run(Some(krate), Some(filter)),
+        ["package"] => package::run(),
         ["servers"] => servers::run(),
         ["soak", ref options @ ..] => soak::run(options),
         ["tidy"] => tidy::run(),
