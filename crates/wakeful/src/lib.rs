@@ -1,7 +1,7 @@
 //! Wakeful: an async runtime for Rust that keeps serving when a task blocks.
 //!
-//! It has the API of Tokio 1.54. On the multi-thread runtime, when a task blocks its worker, another
-//! thread takes over the worker's queue, timers and I/O within a few milliseconds.
+//! It has the API of Tokio 1.54. On the multi-thread runtime, when a task blocks its worker,
+//! another thread takes over the worker's queue, timers and I/O within a few milliseconds.
 //!
 //! A server that answers each connection in a task of its own, and a client:
 //!
@@ -100,9 +100,9 @@
 //!
 //! # Programs written for Tokio
 //!
-//! The drop-in crate, `crates/tokio-drop-in` in the repository, has Tokio's package name and version,
-//! and re-exports this crate. A `[patch.crates-io]` section puts it in Tokio's place for a program
-//! and all its dependencies. Both names refer to the same runtime, so they can be mixed.
+//! The drop-in crate, `crates/tokio-drop-in` in the repository, has Tokio's package name and
+//! version, and re-exports this crate. A `[patch.crates-io]` section puts it in Tokio's place for a
+//! program and all its dependencies. Both names refer to the same runtime, so they can be mixed.
 //!
 //! # Platforms
 //!
