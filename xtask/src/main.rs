@@ -64,8 +64,8 @@ usage: cargo xtask <task>
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
   manycore [OPTIONS]      compare with Tokio on a virtual machine with many cores; x86-64 Linux only
   miri [CRATE] [FILTER]   run unit tests under Miri, which needs a nightly toolchain
-  package                 package the published crates, and build from the packages; document
-                          them as docs.rs does, with a nightly toolchain
+  package                 package the published crates, build them from the packages, and document
+                          them as docs.rs does
   servers                 run the tests that need PostgreSQL, Redis and NATS, which it starts and stops
   soak [OPTIONS]          run a mixed load for a while and check its totals
   tidy                    check layers, module cycles, unsafe comments, leftovers, dead files, sizes,

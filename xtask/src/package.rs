@@ -1,12 +1,10 @@
 //! `cargo xtask package`: checks the crates that are published, as registries and docs.rs will see
 //! them.
 //!
-//! Each crate without `publish = false` is packaged, and built from its package. With a nightly
-//! toolchain, the documentation is built with the flags of docs.rs, which show the features that an
-//! item needs.
+//! Each crate without `publish = false` is packaged, and built from its package. The
+//! documentation is built with the flags of docs.rs, which show the features that an item needs.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use crate::cargo::Cargo;
 use crate::repo::{self, Files, Package};
@@ -67,15 +65,11 @@ fn missing(package: &Package, files: &Files, root: &Path) -> Vec<&'static str> {
 
 /// Builds the documentation of `wakeful` as docs.rs does.
 fn docs_rs(root: &Path) -> Result<(), String> {
-    let mut nightly = Command::new("cargo");
-    nightly.args(["+nightly", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
-    if !nightly.status().is_ok_and(|status| status.success()) {
-        println!("    documentation without feature badges: they need a nightly toolchain");
-        return Ok(());
-    }
-    // Without its own target folder, it would replace what the stable compiler has built.
+    // Without its own target folder, it would replace what was built without the flag.
     let target_dir = crate::cargo::target_dir(root).join("docs-rs");
-    Cargo::nightly(root, "doc --quiet --no-deps --package wakeful --all-features")
+    Cargo::new(root, "doc --quiet --no-deps --package wakeful --all-features")
+        // docs.rs uses a nightly compiler.
+        .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_TARGET_DIR", &target_dir.to_string_lossy())
         .env("RUSTFLAGS", DOCS_RS)
         .env("RUSTDOCFLAGS", &format!("{DOCS_RS} -D warnings"))

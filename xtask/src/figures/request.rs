@@ -36,24 +36,31 @@ pub fn answer(comment: &str, sources: &Sources) -> Result<String, String> {
     Ok(format!("{mark}{}", number(value, decimals)))
 }
 
-/// Checks a claim about all cases of some groups in bench/RESULTS.md, such as
-/// `sched sync : wall wakeful-mt above 1`: each ratio to Tokio is above that number.
+/// Checks a claim about all cases of some groups in bench/RESULTS.md, or about single cases, such as
+/// `sched sync/notify : wall wakeful-mt above 1`: each ratio to Tokio is above, or `below`, that
+/// number.
 pub fn verify(claim: &str, sources: &Sources) -> Result<(), String> {
     let parts = || -> Option<_> {
         let (groups, condition) = claim.split_once(" : ")?;
         let words: Vec<&str> = condition.split_whitespace().collect();
-        let [metric, runtime, "above", least] = words[..] else { return None };
-        Some((groups, format!(" {metric} {runtime} ratio"), least.parse::<f64>().ok()?))
+        let [metric, runtime, relation @ ("above" | "below"), bound] = words[..] else {
+            return None;
+        };
+        Some((groups, format!(" {metric} {runtime} ratio"), relation, bound.parse::<f64>().ok()?))
     };
-    let (groups, name, least) =
-        parts().ok_or("expected `GROUP… : METRIC RUNTIME above NUMBER` in this comment")?;
+    let (groups, name, relation, bound) = parts()
+        .ok_or("expected `GROUP… : METRIC RUNTIME above NUMBER` or `… below …` in this comment")?;
     for group in groups.split_whitespace() {
         let ratios = sources.of_group(group, &name);
         if ratios.is_empty() {
             return Err(format!("no case of `{group}` has a figure `{}`", name.trim()));
         }
-        if let Some((case, figure)) = ratios.iter().find(|(_, figure)| figure.value < least) {
-            return Err(format!("not so: `{case}` is {}, not above {least}", figure.value));
+        let holds = |ratio: f64| if relation == "above" { ratio > bound } else { ratio < bound };
+        if let Some((case, figure)) = ratios.iter().find(|(_, figure)| !holds(figure.value)) {
+            return Err(format!(
+                "this sentence is no longer true: `{case}` is {}, not {relation} {bound}",
+                figure.value
+            ));
         }
     }
     Ok(())

@@ -73,9 +73,10 @@ impl Sources {
         from.get(name).copied().ok_or_else(|| format!("no figure `{name}` in {file}"))
     }
 
-    /// Returns the figures of all cases of a group whose names end with `end`.
+    /// Returns the figures whose names end with `end`, of all cases of a group, or of one case.
     pub fn of_group(&self, group: &str, end: &str) -> Vec<(&str, Figure)> {
-        let of_group = |name: &str| name.split_once('/').is_some_and(|(first, _)| first == group);
+        let of_group =
+            |name: &str| name.strip_prefix(group).is_some_and(|rest| rest.starts_with(['/', ' ']));
         let figures = self.results.iter().filter(|(name, _)| of_group(name) && name.ends_with(end));
         figures.map(|(name, figure)| (name.as_str(), *figure)).collect()
     }

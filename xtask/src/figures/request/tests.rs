@@ -40,4 +40,7 @@ fn a_claim_holds_for_all_cases_of_its_groups() {
     assert!(verify("sched : wall wakeful-mt above 10", &sources).unwrap_err().contains("9.73"));
     assert!(verify("sched sync : wall wakeful-mt above 1", &sources).unwrap_err().contains("sync"));
     assert!(verify("sched wall above", &sources).is_err());
+    assert_eq!(verify("sched/spawn : server-CPU wakeful-mt below 1", &sources), Ok(()));
+    assert!(verify("sched/spawn : wall wakeful-mt below 1", &sources).is_err());
+    assert!(verify("sched/spa : wall wakeful-mt above 1", &sources).is_err());
 }
