@@ -86,7 +86,6 @@ faults, leaks:
              --only TEXT     run the cases whose name contains TEXT; --list prints the names
              --help          print all options of the two programs
 figures:     --write         update the documents and pictures
-             --unmarked      also list numbers in all documents that have a unit but no source
 fuzz:        FAMILY…         fuzz only these families of types; an unknown name prints them all
              --rounds N      the number of scripts of each family [default: some seconds' worth]
              --for TIME      run for this time instead, such as 10m

@@ -1,5 +1,7 @@
 //! Finds numbers with a unit that no comment names a source of.
 
+use std::path::Path;
+
 use super::Problem;
 use super::constants::Constants;
 use super::page::{outside_fences, trailing_number};
@@ -41,7 +43,7 @@ const UNITS: &[(&str, &str)] = &[
 ];
 
 /// Lists the numbers of a page that have a unit, but neither a comment nor a constant.
-pub fn find(text: &str, constants: &Constants) -> Vec<Problem> {
+pub fn find(page: &Path, text: &str, constants: &Constants) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (line, content) in outside_fences(text) {
         let content = without_comments(&without_code(content));
@@ -56,7 +58,7 @@ pub fn find(text: &str, constants: &Constants) -> Vec<Problem> {
             // Digits in a name, such as `p50` or `HTTP/2`.
             let is_name =
                 before.ends_with(|c: char| c.is_alphanumeric() && c.is_ascii() || c == '/');
-            if !is_name && !constants.contain(number, unit) {
+            if !is_name && !constants.contain(number, unit, page) {
                 let message = format!(
                     "`{number} {unit}` has no source: add a comment (see xtask/src/figures.rs), or \
                      a line in xtask/src/figures/constants.txt"

@@ -1,7 +1,7 @@
 use super::*;
 
 fn found(line: &str) -> usize {
-    find(line, &Constants::of(&["2 ms"])).len()
+    find(Path::new("page.md"), line, &Constants::of(&["2 ms"])).len()
 }
 
 #[test]
