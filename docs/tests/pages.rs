@@ -1,4 +1,4 @@
-//! The guide is there in both languages, and no link in it leads nowhere.
+//! The guide exists in both languages, its links resolve, and its tables agree with the code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -107,6 +107,70 @@ fn both_languages_show_the_same_code() {
             [ENGLISH, CHINESE].map(|end| examples(&read(&docs().join(format!("{chapter}{end}")))));
         assert_eq!(english, chinese, "{chapter}");
     }
+}
+
+/// Returns the names of the public methods in a source file of the runtime.
+fn public_methods(source: &str) -> Vec<String> {
+    let text = read(&docs().join("../crates/wakeful-runtime/src").join(source));
+    let lines = text.lines().filter_map(|line| line.strip_prefix("    pub fn "));
+    let names = lines.filter_map(|line| line.split(['(', '<']).next());
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    assert!(names.len() > 20, "{source}: {names:?}");
+    names
+}
+
+#[track_caller]
+fn assert_names_all(chapter: &str, names: &[String]) {
+    for language in [ENGLISH, CHINESE] {
+        let text = read(&docs().join(format!("{chapter}{language}")));
+        for name in names {
+            assert!(text.contains(&format!("`{name}`")), "{chapter}{language} lacks `{name}`");
+        }
+    }
+}
+
+#[test]
+fn every_setting_is_listed() {
+    assert_names_all("11-settings", &public_methods("runtime/builder.rs"));
+}
+
+#[test]
+fn every_counter_is_listed() {
+    assert_names_all("12-metrics", &public_methods("runtime/runtime_metrics.rs"));
+}
+
+/// Returns the Rust files below `folder`, without tests.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            if !path.ends_with("tests") {
+                sources(&path, found);
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && !path.ends_with("tests.rs")
+            && !path.ends_with("testing.rs")
+        {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_environment_variable_is_listed() {
+    let mut files = Vec::new();
+    for krate in fs::read_dir(docs().join("../crates")).unwrap() {
+        sources(&krate.unwrap().path().join("src"), &mut files);
+    }
+    let is_name = |text: &&str| {
+        (text.starts_with("WAKEFUL_") || text.starts_with("TOKIO_"))
+            && text.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+    };
+    let texts: Vec<String> = files.iter().map(|file| read(file)).collect();
+    let names = texts.iter().flat_map(|text| text.split('"').filter(is_name));
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    assert!(names.len() >= 4, "{names:?}");
+    assert_names_all("11-settings", &names);
 }
 
 /// The program of the chapter on stalls, as it is printed there.

@@ -1,8 +1,8 @@
-//! What chapter 6 says its program prints, it prints.
+//! The program of chapter 6 prints what the chapter says.
 
 use std::process::Command;
 
-/// What the program prints to stdout and to stderr.
+/// Returns what the program prints to stdout and to stderr.
 fn output(arguments: &[&str], report: &str) -> (String, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_stall"));
     let output = program.args(arguments).env("WAKEFUL_STALL_REPORT", report).output().unwrap();
@@ -11,8 +11,8 @@ fn output(arguments: &[&str], report: &str) -> (String, String) {
     (text(output.stdout), text(output.stderr))
 }
 
-/// Whether the program's output is `right` in one of ten runs: on a machine that is short of CPU time a stall
-/// of 40 ms may go unseen.
+/// Asserts that the output is `right` in one of ten runs: on a machine that is short of CPU time, a
+/// stall of 40 ms may go unseen.
 #[track_caller]
 fn assert_output(arguments: &[&str], report: &str, right: impl Fn(&str, &str) -> bool) {
     let mut outputs = (0..10).map(|_| output(arguments, report));

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::cargo::Cargo;
 use crate::servers::Servers;
 use crate::{
-    api_diff, conformance, demo_page, examples, faults, features, figures, fuzz, hostile, loom,
-    manycore, package, repo, soak, tidy,
+    api_diff, book, conformance, demo_page, examples, faults, features, figures, fuzz, hostile,
+    loom, manycore, package, repo, soak, tidy,
 };
 
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -17,6 +17,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
     let mut steps: Vec<Step> = vec![
         ("tidy", tidy::run),
         ("figures", figures::ci),
+        ("book", book::run),
         ("fmt", fmt),
         ("clippy", || {
             cargo("clippy --workspace --all-targets --features ecosystem/servers -- -D warnings")

@@ -11,6 +11,7 @@
 //! | `figures.rs` | compares figures in the documents with the benchmarks' results |
 //! | `manycore.rs` | measures on a virtual machine with many cores |
 //! | `package.rs` | packages the crates that are published |
+//! | `book.rs` | checks the guide's pages, and builds them with mdBook |
 //! | `examples.rs` | checks that public items have examples |
 //! | `loom.rs`, `miri.rs` | run unit tests under a checker |
 //! | `fuzz.rs`, `faults.rs`, `hostile.rs`, `soak.rs` | start test programs |
@@ -18,6 +19,7 @@
 //! | `repo.rs`, `manifest.rs`, `cargo.rs`, `probe.rs`, `json.rs`, `options.rs` | shared helpers |
 
 mod api_diff;
+mod book;
 mod cargo;
 mod ci;
 mod conformance;
@@ -49,6 +51,8 @@ const USAGE: &str = "\
 usage: cargo xtask <task>
 
   api-diff [OPTIONS]      compare the drop-in's public API with Tokio's
+  book                    check the guide's chapters, languages and links; build it if mdBook is
+                          installed
   ci                      all checks that a change must pass, the fastest first
   conformance [OPTIONS]   run Tokio's published tests on the drop-in
   demo-page               test the demo's page in Chromium
@@ -114,6 +118,7 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match args[..] {
         ["api-diff", ref options @ ..] => api_diff::run(options),
+        ["book"] => book::run(),
         ["ci"] => ci::run(true),
         ["ci", "--without-servers"] => ci::run(false),
         ["conformance", ref options @ ..] => conformance::run(options),

@@ -1,4 +1,4 @@
-//! A small server with a task in it that blocks its thread: what chapter 6 of the guide looks for.
+//! A small server with a task that blocks its thread, for the chapter on stalls of the guide.
 //!
 //! `stall [current-thread]`
 
@@ -14,7 +14,7 @@ async fn reload_settings() {
     }
 }
 
-/// Answers a request every 5 ms, and says how late the latest answer was.
+/// Answers a request every 5 ms, and returns how late the latest answer was.
 async fn answer_requests() -> Duration {
     let (mut due, mut latest) = (Instant::now(), Duration::ZERO);
     for _ in 0..100 {
