@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// Checks that the relative links of the chapters lead to a file of the book and to an element that
-/// exists. Links that leave the book are not checked: `repository-links.js` rewrites them.
+/// exists. Links that leave the book are not checked: `pages.js` rewrites them.
 pub fn check(out: &Path) -> Result<Vec<String>, String> {
     let read = |path: &Path| {
         fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))

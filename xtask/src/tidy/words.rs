@@ -3,7 +3,7 @@
 //! | file | checks |
 //! |---|---|
 //! | `retired.rs`, `retired.txt` | identifiers and file names under `crates/` |
-//! | `phrases.rs`, `phrases.txt` | comments under `crates/`, and the documents for contributors |
+//! | `phrases.rs`, `phrases.txt` | comments under `crates/`, documents for contributors, the guide |
 //! | `width.rs` | the length of comment lines under `crates/` |
 //!
 //! `list.rs` reads the two text files. `prose.rs` tells prose from code in comments and Markdown.
@@ -34,12 +34,12 @@ impl Words {
         Words { retired: retired::list(), phrases: phrases::list() }
     }
 
-    /// Checks the name of any file, and what a document for contributors says.
+    /// Checks the name of any file, and what a document says.
     pub fn check_file(&self, path: &Path, text: &str, report: &mut Report) {
         if path.starts_with("crates") {
             retired::check_path(path, &self.retired, report);
         }
-        if is_for_contributors(path) {
+        if is_for_contributors(path) || is_guide(path) {
             phrases::check_markdown(path, text, &self.phrases, report);
         }
     }
@@ -55,8 +55,17 @@ impl Words {
     }
 }
 
-/// Returns whether a file is checked as a document for contributors. The guide and the READMEs are
-/// not checked yet.
+/// Returns whether a file is the contents page or a chapter of the guide, in English.
+fn is_guide(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    path.parent() == Some(Path::new("docs"))
+        && (name == "README.md" || name.starts_with(|first: char| first.is_ascii_digit()))
+        && name.ends_with(".md")
+        && !name.ends_with(".zh-CN.md")
+}
+
+/// Returns whether a file is checked as a document for contributors. Other READMEs are not checked
+/// yet.
 fn is_for_contributors(path: &Path) -> bool {
     let is_markdown = path.extension().is_some_and(|extension| extension == "md");
     path == Path::new("CONTRIBUTING.md")
