@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::cargo::Cargo;
 use crate::servers::Servers;
 use crate::{
-    api_diff, book, conformance, demo_page, examples, faults, features, fuzz, hostile, loom,
-    manycore, repo, soak, tidy,
+    api_diff, book, conformance, demo_page, examples, faults, features, figures, fuzz, hostile,
+    loom, manycore, package, repo, soak, tidy,
 };
 
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -16,6 +16,7 @@ type Step = (&'static str, fn() -> Result<(), String>);
 fn steps(with_servers: bool) -> Vec<Step> {
     let mut steps: Vec<Step> = vec![
         ("tidy", tidy::run),
+        ("figures", figures::ci),
         ("book", book::run),
         ("fmt", fmt),
         ("clippy", || {
@@ -36,6 +37,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("bench", bench),
         ("manycore", manycore::ci),
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),
+        ("package", package::run),
         ("loom", || loom::run(None, None)),
     ];
     // `demo-page` needs Chromium, which is installed together with the servers.

@@ -19,7 +19,7 @@ use crate::cargo;
 use crate::repo;
 
 mod build;
-mod lists;
+pub mod lists;
 mod outcome;
 pub mod package;
 mod process;

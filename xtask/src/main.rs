@@ -8,7 +8,9 @@
 //! | `ci.rs` | runs all checks in order |
 //! | `tidy.rs` and `tidy/` | rules about source files, which `rust.rs` and `rust/` read |
 //! | `api_diff.rs`, `conformance.rs`, `features.rs`, `hello.rs` | compare the drop-in with Tokio |
+//! | `figures.rs` | compares figures in the documents with the benchmarks' results |
 //! | `manycore.rs` | measures on a virtual machine with many cores |
+//! | `package.rs` | packages the crates that are published |
 //! | `book.rs` | checks the guide's pages, and builds them with mdBook |
 //! | `examples.rs` | checks that public items have examples |
 //! | `loom.rs`, `miri.rs` | run unit tests under a checker |
@@ -25,6 +27,7 @@ mod demo_page;
 mod examples;
 mod faults;
 mod features;
+mod figures;
 mod fuzz;
 mod hello;
 mod hostile;
@@ -34,6 +37,7 @@ mod manifest;
 mod manycore;
 mod miri;
 mod options;
+mod package;
 mod probe;
 mod repo;
 mod rust;
@@ -55,6 +59,7 @@ usage: cargo xtask <task>
   examples                check that every public item has an example that runs
   faults [OPTIONS]        inject failing system calls, resource limits and closed descriptors
   features                compile the drop-in with each of Tokio's features and with common sets
+  figures [OPTIONS]       check that figures in the documents are those of the benchmarks
   fuzz [OPTIONS]          compare random operations on Wakeful with the same ones on Tokio
   hello                   compare the build costs of a small program on Tokio and on the drop-in
   hostile [OPTIONS]       test wakers, values and hooks that panic, and an allocator that calls the
@@ -63,6 +68,8 @@ usage: cargo xtask <task>
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
   manycore [OPTIONS]      compare with Tokio on a virtual machine with many cores; x86-64 Linux only
   miri [CRATE] [FILTER]   run unit tests under Miri, which needs a nightly toolchain
+  package                 package the published crates, build them from the packages, and document
+                          them as docs.rs does
   servers                 run the tests that need PostgreSQL, Redis and NATS, which it starts and stops
   soak [OPTIONS]          run a mixed load for a while and check its totals
   tidy                    check layers, module cycles, unsafe comments, leftovers, dead files, sizes,
@@ -82,6 +89,7 @@ faults, leaks:
              --all           run all cases, in full size [default: less than a minute in total]
              --only TEXT     run the cases whose name contains TEXT; --list prints the names
              --help          print all options of the two programs
+figures:     --write         update the documents and pictures
 fuzz:        FAMILY…         fuzz only these families of types; an unknown name prints them all
              --rounds N      the number of scripts of each family [default: some seconds' worth]
              --for TIME      run for this time instead, such as 10m
@@ -119,6 +127,7 @@ fn main() -> ExitCode {
         ["examples"] => examples::run(),
         ["faults", ref options @ ..] => faults::run(options),
         ["features"] => features::run(),
+        ["figures", ref options @ ..] => figures::run(options),
         ["fuzz", ref options @ ..] => fuzz::run(options),
         ["hello"] => hello::run(),
         ["hostile", ref options @ ..] => hostile::run(options),
@@ -130,6 +139,7 @@ fn main() -> ExitCode {
         ["miri"] => miri::run(None, None),
         ["miri", krate] => miri::run(Some(krate), None),
         ["miri", krate, filter] => miri::run(Some(krate), Some(filter)),
+        ["package"] => package::run(),
         ["servers"] => servers::run(),
         ["soak", ref options @ ..] => soak::run(options),
         ["tidy"] => tidy::run(),

@@ -14,6 +14,8 @@ mod tests;
 pub struct Manifest {
     /// `package.name`, or `None` for a virtual workspace.
     pub package: Option<String>,
+    /// Not marked `publish = false`.
+    pub is_published: bool,
     /// Normal and build dependencies, including those of specific targets, without
     /// dev-dependencies.
     pub dependencies: BTreeMap<String, Dependency>,
@@ -34,11 +36,12 @@ pub struct Dependency {
 
 impl Manifest {
     pub fn parse(text: &str) -> Manifest {
-        let mut manifest = Manifest::default();
+        let mut manifest = Manifest { is_published: true, ..Manifest::default() };
         for Entry { path, value, line } in entries(text) {
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
             match path[..] {
                 ["package", "name"] => manifest.package = string(&value),
+                ["package", "publish"] => manifest.is_published = value != "false",
                 ["lib" | "bin", "path"] => manifest.target_paths.extend(string(&value)),
                 ["workspace", "dependencies", name, ref rest @ ..] => {
                     note(&mut manifest.workspace_dependencies, name, rest, &value, line);

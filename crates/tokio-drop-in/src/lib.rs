@@ -1,7 +1,8 @@
-//! A drop-in replacement for Tokio that runs on Wakeful.
+//! A drop-in replacement for Tokio 1.54 that runs on Wakeful.
 //!
 //! This crate only re-exports `wakeful` under the package name, version and features of Tokio. A
-//! `[patch.crates-io]` section makes a whole program, including its dependencies, use Wakeful:
+//! `[patch.crates-io]` section in the outermost `Cargo.toml` makes a whole program, including its
+//! dependencies, use Wakeful:
 //!
 //! ```toml
 //! [patch.crates-io]
@@ -23,6 +24,17 @@
 //! # #[cfg(all(feature = "macros", feature = "rt-multi-thread"))]
 //! # program::run();
 //! ```
+//!
+//! `cargo tree -i tokio` shows whether the patch is used: it prints the path of this crate.
+//!
+//! | of Tokio's | there is |
+//! |---|---|
+//! | stable API | everything: paths, signatures, bounds, implementations |
+//! | features | all; `tracing`, `taskdump`, `io-uring` and `schedule-latency` do nothing |
+//! | API behind `tokio_unstable` | task builders, hooks and most counters, without that flag |
+//!
+//! The modules also contain what only Wakeful has, such as `Builder::on_stall` and
+//! `RuntimeMetrics::stall_count`. A program that uses these no longer compiles on Tokio.
 //!
 //! The documentation of re-exported items uses the crate name `wakeful`; `tokio` works as well.
 
@@ -64,3 +76,11 @@ pub mod task {}
 
 /// A placeholder, as in Tokio. Streams over the types of this crate are in `tokio-stream`.
 pub mod stream {}
+
+// The examples of the READMEs are tested under Tokio's name.
+#[cfg(all(doctest, feature = "full"))]
+#[doc = include_str!("../../../README.md")]
+mod readme {
+    #[doc = include_str!("../../../README.zh-CN.md")]
+    mod zh_cn {}
+}

@@ -23,6 +23,8 @@
 //! its waker puts it back into a queue: called by another task, by the reactor's events through
 //! `driver`, or by `timers`. When no task is ready, the worker parks in `driver`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod blocking;
 mod config;
 mod cpus;

@@ -16,6 +16,13 @@
 //! });
 //! ```
 //!
+//! | to | use |
+//! |---|---|
+//! | wait for a time, or until an instant | [`sleep`], [`sleep_until`] |
+//! | give up on a future after a time | [`timeout`], [`timeout_at`] |
+//! | do something every period | [`interval`], [`interval_at`]; [`MissedTickBehavior`] |
+//! | postpone a deadline again and again | one pinned [`Sleep`] and [`Sleep::reset`] |
+//!
 //! A sleep never ends early. How late it ends depends on the load of the machine and of the
 //! runtime. Deadlines are not rounded to milliseconds, unless the clock has been paused.
 //!

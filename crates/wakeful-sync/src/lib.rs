@@ -42,6 +42,8 @@
 //! # });
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 // Which file to open:
 //
 // Two protocols carry nearly everything here; both have loom models.

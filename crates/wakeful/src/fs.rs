@@ -15,7 +15,7 @@
 //!
 //! - reading from an open file, if the bytes are in the page cache;
 //! - writing to an open file, if the file system can tell that the write need not wait (XFS and
-//!   Btrfs can, ext4 cannot);
+//!   Btrfs can, ext4 and tmpfs cannot);
 //! - opening a file for reading, [`read`] and [`read_to_string`] of files up to 256 KiB,
 //!   [`metadata`], [`symlink_metadata`] and [`try_exists`], if the path is in the directory cache;
 //! - moving a file's cursor.

@@ -4,6 +4,17 @@
 //! [`AsyncSeek`]. With the feature `io-util` there are also extension traits with `async` methods,
 //! buffers and adapters. `unix::AsyncFd` waits for the readiness of any other pollable descriptor.
 //!
+//! | to | use |
+//! |---|---|
+//! | read or write all of something | `AsyncReadExt::read_to_end`, `AsyncWriteExt::write_all` |
+//! | read lines | `BufReader` and `AsyncBufReadExt::lines` |
+//! | make many small writes cheap | `BufWriter`, and `AsyncWriteExt::flush` at the end |
+//! | pass everything on from a reader to a writer | `copy`, or `copy_bidirectional` for a proxy |
+//! | read and write in different tasks | `split`, or the `into_split` of a socket |
+//! | connect two parts of a program, or test without a socket | `duplex` |
+//!
+//! The extension traits must be in scope: `use wakeful::io::{AsyncReadExt, AsyncWriteExt};`.
+//!
 //! The traits live in the crate `wakeful_io`. This module adds what needs a runtime: `watched`
 //! registers descriptors with the I/O driver, `stdio` and `staging` transfer bytes through the
 //! blocking pool.

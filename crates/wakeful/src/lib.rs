@@ -1,9 +1,9 @@
-//! Wakeful: an async runtime for Rust.
+//! Wakeful: an async runtime for Rust that keeps serving when a task blocks.
 //!
-//! Wakeful has the API of Tokio 1.x. A program moves to it by changing the name of the crate it
-//! uses, or without any change through the drop-in crate. When a task blocks its worker on the
-//! multi-thread runtime, another thread takes over the worker's queue, timers and I/O within a few
-//! milliseconds.
+//! It has the API of Tokio 1.54. On the multi-thread runtime, when a task blocks its worker,
+//! another thread takes over the worker's queue, timers and I/O within a few milliseconds.
+//!
+//! A server that answers each connection in a task of its own, and a client:
 //!
 //! ```
 //! # #[cfg(all(feature = "macros", feature = "rt-multi-thread"))]
@@ -17,8 +17,9 @@
 //!     let listener = TcpListener::bind("127.0.0.1:0").await?;
 //!     let address = listener.local_addr()?;
 //!     wakeful::spawn(async move {
-//!         let (mut stream, _) = listener.accept().await?;
-//!         stream.write_all(b"hello").await
+//!         while let Ok((mut socket, _)) = listener.accept().await {
+//!             wakeful::spawn(async move { socket.write_all(b"hello").await });
+//!         }
 //!     });
 //!
 //!     let mut greeting = String::new();
@@ -33,28 +34,13 @@
 //! # example::run();
 //! ```
 //!
-//! # Modules
-//!
-//! | module | contents | feature |
-//! |---|---|---|
-//! | `runtime` | runtimes: building, entering, shutting down; metrics | `rt`, `rt-multi-thread` |
-//! | `task` | spawning, joining, aborting; blocking code; local tasks, task-local values | `rt` |
-//! | `sync` | channels, locks, notifications | `sync` |
-//! | `time` | sleeps, timeouts, intervals; a clock that tests can pause | `time`, `test-util` |
-//! | `io` | traits for asynchronous I/O, utilities, standard streams | `io`, `io-util`, `io-std` |
-//! | `net` | TCP, UDP, Unix sockets, pipes | `net` |
-//! | `fs` | files and directories | `fs` |
-//! | `process` | child processes | `process` |
-//! | `signal` | signals of the operating system | `signal` |
-//!
-//! `#[main]`, `#[test]`, `select!`, `join!` and `try_join!` need the feature `macros`; `pin!` is
-//! always available.
-//!
-//! A program that does not use `#[main]` builds its runtime itself:
+//! `spawn` starts a task, which runs concurrently with the code that spawned it.
+//! `#[main]` creates a runtime with a worker thread for each CPU and runs the `async` body on it. A
+//! program that needs other settings builds its runtime itself:
 //!
 //! ```
 //! # #[cfg(feature = "rt-multi-thread")] {
-//! let runtime = wakeful::runtime::Runtime::new().unwrap();
+//! let runtime = wakeful::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
 //! let sum = runtime.block_on(async {
 //!     let parts: Vec<_> = (1..=10).map(|n| wakeful::spawn(async move { n * n })).collect();
 //!     let mut sum = 0;
@@ -66,6 +52,63 @@
 //! assert_eq!(sum, 385);
 //! # }
 //! ```
+//!
+//! # Modules and features
+//!
+//! | to | use | feature |
+//! |---|---|---|
+//! | build, enter and shut down a runtime, read its metrics | `runtime` | `rt`, `rt-multi-thread` |
+//! | spawn, join and abort tasks; run blocking code | `task` | `rt` |
+//! | send messages, lock, notify | `sync` | `sync` |
+//! | sleep, limit the time of a future, tick | `time` | `time` |
+//! | read and write, with buffers and helpers | `io` | `io-util`; only the traits: `io` |
+//! | use standard input, output and error | `io` | `io-std` |
+//! | use TCP, UDP, Unix sockets, pipes and other descriptors | `net`, `io::unix` | `net` |
+//! | use files and directories | `fs` | `fs` |
+//! | start processes | `process` | `process` |
+//! | receive signals of the operating system | `signal` | `signal` |
+//! | use `#[main]`, `#[test]`, `select!`, `join!`, `try_join!` | | `macros` |
+//! | pause and advance the clock in tests | `time` | `test-util` |
+//!
+//! The default features are `rt` and `rt-multi-thread`. `full` enables everything but `test-util`.
+//! `pin!` needs no feature.
+//!
+//! # Tasks that block
+//!
+//! A task should return to the runtime within microseconds, by waiting at an `.await` or by ending.
+//! Code that blocks or computes for longer belongs in `task::spawn_blocking`. If it runs in a task
+//! nevertheless, the multi-thread runtime detects this after 2 ms (`Builder::stall_after`) and lets
+//! another thread run the other tasks of that worker. The environment variable
+//! `WAKEFUL_STALL_REPORT=1` makes any program report such tasks on standard error, and
+//! `Builder::on_stall` calls a function instead. A current-thread runtime and a `LocalSet` cannot
+//! hand their tasks over, and only report.
+//!
+//! ```
+//! # #[cfg(feature = "rt-multi-thread")] {
+//! use std::sync::mpsc;
+//! use wakeful::runtime::Builder;
+//!
+//! let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+//! let blocking = runtime.spawn(async {
+//!     let (sender, receiver) = mpsc::channel();
+//!     wakeful::spawn(async move { sender.send("hello").unwrap() });
+//!     receiver.recv().unwrap() // blocks the only worker until the other task has run
+//! });
+//! assert_eq!(runtime.block_on(blocking).unwrap(), "hello");
+//! # }
+//! ```
+//!
+//! # Programs written for Tokio
+//!
+//! The drop-in crate, `crates/tokio-drop-in` in the repository, has Tokio's package name and
+//! version, and re-exports this crate. A `[patch.crates-io]` section puts it in Tokio's place for a
+//! program and all its dependencies. Both names refer to the same runtime, so they can be mixed.
+//!
+//! # Platforms
+//!
+//! Linux is tested. Other Unix systems compile, but are untested; Windows is not supported.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "fs")]
 pub mod fs;
@@ -98,6 +141,7 @@ pub use wakeful_runtime::time;
 pub use task::spawn;
 
 #[cfg(feature = "sync")]
+#[doc(inline)]
 pub use wakeful_sync as sync;
 
 #[cfg(all(feature = "macros", feature = "rt", feature = "rt-multi-thread"))]
@@ -106,6 +150,10 @@ pub use wakeful_macros::{main, test};
 pub use wakeful_macros::{main_rt as main, test_rt as test};
 #[cfg(all(feature = "macros", not(feature = "rt")))]
 pub use wakeful_macros::{without_rt as main, without_rt as test};
+
+#[cfg(all(doctest, feature = "full"))]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 /// The attributes that the drop-in crate re-exports as `tokio::main` and `tokio::test`.
 #[cfg(all(feature = "macros", feature = "rt"))]

@@ -18,7 +18,7 @@ impl Tests {
         Ok(Tests::parse(&text.map_err(|e| format!("cannot read {}: {e}", path.display()))?))
     }
 
-    fn parse(text: &str) -> Tests {
+    pub fn parse(text: &str) -> Tests {
         let mut tests = Tests::default();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let mut words = line.split_whitespace();

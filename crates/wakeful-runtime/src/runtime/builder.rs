@@ -226,6 +226,7 @@ impl Builder {
     /// # std::io::Result::Ok(())
     /// ```
     #[cfg(feature = "test-util")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
     pub fn start_paused(&mut self, start_paused: bool) -> &mut Self {
         self.start_paused = start_paused;
         self

@@ -30,6 +30,7 @@ use wakeful_reactor::time::{Clock, ClockError};
 /// # Panics
 /// Panics outside a runtime, on a multi-thread runtime, and if the clock is paused already.
 #[track_caller]
+#[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
 pub fn pause() {
     with_clock("time::pause", Clock::pause);
 }
@@ -54,6 +55,7 @@ pub fn pause() {
 /// # });
 /// ```
 #[track_caller]
+#[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
 pub fn resume() {
     with_clock("time::resume", Clock::resume);
 }
@@ -83,6 +85,7 @@ pub fn resume() {
 /// assert!(lease.await.unwrap().is_err());
 /// # });
 /// ```
+#[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
 pub async fn advance(duration: Duration) {
     with_clock("time::advance", |clock| clock.advance(duration));
     yield_now().await;

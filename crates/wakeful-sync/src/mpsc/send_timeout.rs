@@ -36,6 +36,7 @@ impl<T> Sender<T> {
     /// assert_eq!(full, Err(SendTimeoutError::Timeout("does not")));
     /// # });
     /// ```
+    #[cfg_attr(docsrs, doc(cfg(feature = "time")))]
     pub async fn send_timeout(
         &self,
         value: T,
@@ -66,6 +67,7 @@ impl<T> Sender<T> {
 /// # });
 /// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
+#[cfg_attr(docsrs, doc(cfg(feature = "time")))]
 pub enum SendTimeoutError<T> {
     /// There was no room in the channel before the timeout.
     Timeout(T),
