@@ -55,7 +55,8 @@ impl Cargo {
         self
     }
 
-    /// Lets the child process inherit a descriptor, which must stay open until the child is started.
+    /// Lets the child process inherit a descriptor, which must stay open until the child is
+    /// started.
     pub fn inherit(mut self, descriptor: RawFd) -> Cargo {
         let keep_open = move || {
             // SAFETY: `fcntl` with F_SETFD accesses no memory.

@@ -6,6 +6,7 @@
 //! | `sources.rs` | unstable and private items of Tokio that the crates name |
 //! | `machine.rs` | the system, its calls and its limits |
 
+use std::env;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -97,12 +98,9 @@ pub fn run(options: &invocation::Doctor) -> Result<ExitCode, Stop> {
     let drop_in = DropIn::find()?;
     let resolve_args = selection(options.manifest_path.as_ref(), options.is_offline);
     let call = Invocation { resolve_args, ..Invocation::default() };
-    let program = match Program::find(&call.resolve_args) {
-        Ok(program) => Some(program),
-        // Without a program, the machine is checked only. A program that was named must exist.
-        Err(Stop::CargoFailed(_)) if options.manifest_path.is_none() => None,
-        Err(stop) => return Err(stop),
-    };
+    // Without a program, only the machine is checked. A program that was named must exist.
+    let has_program = options.manifest_path.is_some() || is_in_program();
+    let program = if has_program { Some(Program::find(&call.resolve_args)?) } else { None };
     let mut report = Report {
         workspace: program.as_ref().map(|found| found.workspace_root.display().to_string()),
         program: Vec::new(),
@@ -111,7 +109,7 @@ pub fn run(options: &invocation::Doctor) -> Result<ExitCode, Stop> {
     if let Some(program) = &program {
         report.program = program::check(program, &call, &drop_in)?;
     } else {
-        print_note("no program found, as cargo says above; checking the machine only");
+        print_note("no Cargo.toml in this folder or above it; only the machine is checked");
     }
     if options.prints_json {
         print_line(report.json(&drop_in));
@@ -119,6 +117,11 @@ pub fn run(options: &invocation::Doctor) -> Result<ExitCode, Stop> {
         print_line(report.text(&drop_in));
     }
     Ok(ExitCode::from(u8::from(report.problems() > 0)))
+}
+
+fn is_in_program() -> bool {
+    let folder = env::current_dir().unwrap_or_default();
+    folder.ancestors().any(|folder| folder.join("Cargo.toml").exists())
 }
 
 impl Report {

@@ -1,16 +1,16 @@
 //! Saving `Cargo.lock` before a call of cargo, and restoring it afterwards.
 //!
 //! ```text
-//!                  only user                                            others use it
-//! borrow ──gate──▶ save ──▶ resolve ──mark_prepared──▶ build ──gate──▶ give_back ──▶ program
+//!                  only user                                       others use it
+//! borrow ──gate──▶ save ──▶ resolve ──mark_prepared──▶ build ──gate──▶ give_back
 //!              └─▶ others use it: saved already ─┘                 └─▶ last user: restore, delete
 //! ```
 //!
 //! The loan ends when cargo has built everything, before it starts the program or the tests: see
 //! [`runner`](crate::runner). If cargo starts nothing, the loan ends with cargo.
 //!
-//! Concurrent builds in one workspace share the loan: the first call saves the file, and the last one
-//! restores it. Their shared state is in a folder under cargo's home, one for each workspace:
+//! Concurrent builds in one workspace share the loan: the first call saves the file, and the last
+//! one restores it. Their shared state is in a folder under cargo's home, one for each workspace:
 //!
 //! | file | purpose |
 //! |---|---|
@@ -89,8 +89,8 @@ impl LockFileLoan {
     }
 
     /// Ends the loan and leaves the changed file in place. Only possible before
-    /// [`mark_prepared`](Self::mark_prepared), and if there is no concurrent call, which would restore
-    /// the file later.
+    /// [`mark_prepared`](Self::mark_prepared), and if there is no concurrent call, which would
+    /// restore the file later.
     pub fn keep(mut self) {
         self.is_given_back = true;
         self.remove_saved();
@@ -128,8 +128,8 @@ impl LockFileLoan {
         Ok(())
     }
 
-    /// Saves what another program wrote to `Cargo.lock` during the loan, such as `cargo update`, and
-    /// tells the user where it is.
+    /// Saves what another program wrote to `Cargo.lock` during the loan, such as `cargo update`,
+    /// and tells the user where it is.
     fn keep_changes(&self) -> Result<(), String> {
         let lent = fs::read(self.folder.join("lent")).ok();
         let is = self.current();

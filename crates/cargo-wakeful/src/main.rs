@@ -3,21 +3,21 @@
 //! For one call, without changing the program (`run`, `test`, `build` and others):
 //!
 //! ```text
-//! invocation ─▶ drop_in ─▶ program ─▶ lock_file ─▶ resolve ─▶ cargo: build ─▶ lock_file ─▶ cargo: run
-//! parse the     find our   find the   save         patch,     the user's      restore      by runner
-//! arguments     tokio      program    Cargo.lock   check      call            Cargo.lock
+//! invocation ─▶ drop_in ─▶ program ─▶ lock_file ─▶ resolve ─▶ cargo ─▶ lock_file ─▶ runner
+//! parse the     find our   find the   save         patch,     build    restore      start the
+//! arguments     tokio      program    Cargo.lock   check               Cargo.lock   program
 //! ```
 //!
-//! The patch is passed to cargo by `--config`, so no manifest is changed. The patch does change the
-//! content of `Cargo.lock`, and cargo has no stable option for another lock file. So [`lock_file`]
-//! saves `Cargo.lock` and restores it as soon as everything is built, which [`runner`] notices.
-//! [`signals`] makes sure that this happens after Ctrl-C too.
+//! The patch is passed to cargo by `--config`, so no manifest is changed. The patch does change
+//! the content of `Cargo.lock`, and cargo has no stable option for another lock file. So
+//! [`lock_file`] saves `Cargo.lock` and restores it as soon as everything is built, which
+//! [`runner`] notices. [`signals`] makes sure that this happens after Ctrl-C too.
 //!
-//! If the drop-in did not replace Tokio, nothing is run, and [`not_replaced`] explains why. [`built`]
-//! checks afterwards what commands that are not cargo's own have built.
+//! If the drop-in did not replace Tokio, nothing is run, and [`not_replaced`] explains why.
+//! [`built`] checks afterwards what commands that are not cargo's own have built.
 //!
-//! For good: [`patch`] writes the patch into `Cargo.toml` and takes it out. [`doctor`] says beforehand
-//! what would not work.
+//! For good: [`patch`] writes the patch into `Cargo.toml` and takes it out. [`doctor`] says
+//! beforehand what would not work.
 
 mod built;
 mod cargo;

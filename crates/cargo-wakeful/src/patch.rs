@@ -1,7 +1,7 @@
 //! `cargo wakeful add` and `cargo wakeful remove`: the patch in the workspace's `Cargo.toml`.
 //!
-//! [`manifest`] changes the text. Here the program is resolved with the change, so that `Cargo.lock`
-//! matches it; if that fails, both files are as before.
+//! [`manifest`] changes the text. Here the program is resolved with the change, so that
+//! `Cargo.lock` matches it; if that fails, both files are as before.
 
 use std::fs;
 use std::io;
@@ -71,12 +71,13 @@ pub fn add(options: &Edit) -> Result<ExitCode, Stop> {
         manifest.write(&changed)?;
         check_replaced(&call, &drop_in)
     })?;
-    print_note(format_args!("{} replaces Tokio from now on", drop_in.title()));
-    print_note(format_args!("added to {}:\n", manifest.path.display()));
-    for line in manifest::added_lines(&manifest.text, &changed) {
-        print_line(format_args!("    {line}"));
-    }
-    print_line("\nTo check: `cargo tree -i tokio`. To go back: `cargo wakeful remove`.");
+    print_note(format_args!(
+        "{} replaces Tokio from now on. Added to {}:\n\n{}\n\n\
+         To check: `cargo tree -i tokio`. To go back: `cargo wakeful remove`.",
+        drop_in.title(),
+        manifest.path.display(),
+        indented(&manifest::added_lines(&manifest.text, &changed))
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -118,17 +119,23 @@ pub fn remove(options: &Edit) -> Result<ExitCode, Stop> {
         now = tokio_packages(&metadata).iter().map(|found| found.version.clone()).max();
         Ok(())
     })?;
-    print_note(format_args!("removed from {}:\n", manifest.path.display()));
-    for line in removed {
-        print_line(format_args!("    {line}"));
-    }
-    if let Some(version) = now {
-        print_line(format_args!(
-            "\nCargo.lock has tokio {version} now. For the release that was locked before the patch, restore\n\
+    let now = match now {
+        Some(version) => format!(
+            "\n\nCargo.lock has tokio {version} now. For the release that was locked before the patch, restore\n\
              Cargo.lock from your version control."
-        ));
-    }
+        ),
+        None => String::new(),
+    };
+    print_note(format_args!(
+        "removed from {}:\n\n{}{now}",
+        manifest.path.display(),
+        indented(&removed)
+    ));
     Ok(ExitCode::SUCCESS)
+}
+
+fn indented(lines: &[&str]) -> String {
+    lines.iter().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
 
 fn find(options: &Edit) -> Result<(Program, Invocation), Stop> {

@@ -1,7 +1,7 @@
 //! Returning `Cargo.lock` before the built program starts.
 //!
-//! Cargo starts what it has built (a program, tests, benchmarks) by a *runner*, if one is configured.
-//! cargo-wakeful configures itself:
+//! Cargo starts what it has built (a program, tests, benchmarks) by a *runner*, if one is
+//! configured. cargo-wakeful configures itself:
 //!
 //! ```text
 //! cargo-wakeful ──▶ cargo: builds ──▶ runner: "built" ──▶ waits ──▶ exec the program
@@ -9,8 +9,8 @@
 //!       └── thread: ends the loan of Cargo.lock ◀── "go on" ─┘
 //! ```
 //!
-//! Both ends talk over a pair of sockets, whose far end cargo and the runner inherit. If the user has
-//! a runner configured, that one is used, and `Cargo.lock` is restored when cargo ends.
+//! Both ends talk over a pair of sockets, whose far end cargo and the runner inherit. If the user
+//! has a runner configured, that one is used, and `Cargo.lock` is restored when cargo ends.
 
 use std::env;
 use std::fs::{self, File};

@@ -100,11 +100,7 @@ const CALLS: &[Call] = &[
     },
     Call {
         name: "timerfd_create",
-        // SAFETY: the call takes no pointer.
-        try_it: || {
-            let clock = libc::CLOCK_MONOTONIC;
-            close(unsafe { libc::syscall(libc::SYS_timerfd_create, clock, libc::TFD_CLOEXEC) })
-        },
+        try_it: timerfd_create,
         is_needed: false,
         without: "the driver waits with timeouts instead",
         advice: ALLOW,
@@ -161,6 +157,12 @@ fn close(descriptor: i64) -> i64 {
         unsafe { libc::close(descriptor as i32) };
     }
     descriptor
+}
+
+fn timerfd_create() -> i64 {
+    let (clock, flags) = (libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC);
+    // SAFETY: the call takes no pointer.
+    close(unsafe { libc::syscall(libc::SYS_timerfd_create, clock, flags) })
 }
 
 fn membarrier() -> i64 {

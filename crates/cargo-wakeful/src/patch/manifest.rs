@@ -104,8 +104,9 @@ fn lines_of(
             Some(dotted) => dotted.iter().find_map(|(_, item)| item.span())?.end,
             None => entry.span()?.end,
         };
-        // Nothing else in the table, and no comment between header and entry.
-        let header = registry.span().filter(|_| table.len() == 1);
+        // Nothing else below the header, and no comment between header and entry.
+        let values = table.iter().filter(|(_, item)| item.is_value() || is_dotted(item));
+        let header = registry.span().filter(|_| values.count() == 1);
         let header = header.filter(|header| text[header.end..key_start].trim().is_empty());
         (header.map_or(key_start, |header| header.start), end)
     };
@@ -131,7 +132,7 @@ pub fn insert(text: &str, dir: &str) -> Result<String, String> {
     let patch = document.get("patch");
     let registry = patch.and_then(|patch| patch.get(CRATES_IO[0]));
     let table = registry.and_then(Item::as_table).filter(|table| !table.is_dotted());
-    let header = table.and_then(toml_edit::Table::span).filter(|span| !span.is_empty());
+    let header = table.filter(|table| !table.is_implicit()).and_then(toml_edit::Table::span);
     let changed = if let (Some(table), Some(header)) = (table, header) {
         let values = table.iter().filter(|(_, item)| item.is_value() || is_dotted(item));
         let last = values.filter_map(|(_, item)| end_of(item)).max().unwrap_or(header.end);
