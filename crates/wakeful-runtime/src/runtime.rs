@@ -30,8 +30,8 @@
 //! [`Builder`] configures a runtime, [`Runtime`] owns it and shuts it down when dropped, and
 //! [`RuntimeMetrics`] reads its counters.
 //!
-//! With the environment variable `WAKEFUL_VERSION=1`, the first runtime of a process prints Wakeful's
-//! version to standard error.
+//! With the environment variable `WAKEFUL_VERSION=1`, the first runtime of a process prints
+//! Wakeful's version to standard error.
 //!
 //! Code that runs inside a runtime (in a task or in `block_on`) needs no reference to it: `spawn`,
 //! sockets and timers use the runtime of the calling thread, which [`Handle::current`] returns.
