@@ -24,6 +24,8 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
+pub use program::is_unstable;
+
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Level {

@@ -111,6 +111,12 @@ fn run(call: &Invocation) -> Result<CargoExit, Stop> {
     loan.mark_prepared()?;
     if !call.is_quiet {
         print_note(format_args!("on {}, {}", drop_in.title(), drop_in.dir.display()));
+        if doctor::is_unstable(&program) {
+            print_note(
+                "note: `--cfg tokio_unstable` is set, and Wakeful has no histograms and no RngSeed.\n\
+                 If an error below is about such an item: `cargo wakeful doctor` says what to do.",
+            );
+        }
     }
     let start = SystemTime::now();
     let loan = SharedLoan::new(loan);

@@ -6,6 +6,7 @@ mod common;
 use std::env;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -421,4 +422,47 @@ fn nextest_runs_on_the_drop_in() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stderr(&output).contains("1 passed"), "{}", stderr(&output));
     assert_eq!(contents(&folder.path("program")), before);
+}
+
+#[test]
+fn a_command_that_builds_tokio_after_all_is_reported() {
+    let folder = program("ignores", "tokio = '1'");
+    lock(&folder, "1.54.1");
+    // A clippy that ignores its options.
+    let script = format!("#!/bin/sh\n{:?} build --quiet 2> /dev/null\nexit 0\n", env!("CARGO"));
+    folder.write("bin/cargo-clippy", &script);
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(folder.path("bin/cargo-clippy"), executable).unwrap();
+    let path = format!("{}:{}", folder.path("bin").display(), env::var("PATH").unwrap());
+    let output = wakeful(&folder, &["clippy"]).env("PATH", path).output().unwrap();
+    assert_eq!(output.status.code(), Some(101));
+    let text = stderr(&output);
+    assert!(text.contains("`cargo clippy` has built Tokio"), "{text}");
+    assert!(text.contains("cargo wakeful add"), "what to do instead: {text}");
+}
+
+#[test]
+fn another_toolchain_can_be_named_first() {
+    let Ok(list) = Command::new("rustup").args(["toolchain", "list", "--quiet"]).output() else {
+        eprintln!("skipped: rustup is not installed");
+        return;
+    };
+    let names = stdout(&list);
+    let Some(name) = names.lines().next() else { return };
+    let folder = program("toolchain", "tokio = '1'");
+    let checked = output(&folder, &[&format!("+{name}"), "check"]);
+    assert!(checked.status.success(), "{}", stderr(&checked));
+    assert!(stderr(&checked).contains("on Wakeful's tokio"), "{}", stderr(&checked));
+    let missing = output(&folder, &["+no-such-toolchain", "check"]);
+    assert!(!missing.status.success());
+}
+
+#[test]
+fn a_program_with_unstable_parts_of_tokio_is_told_where_to_look() {
+    let folder = program("unstable", "tokio = '1'");
+    folder
+        .write("program/.cargo/config.toml", "[build]\nrustflags = ['--cfg', 'tokio_unstable']\n");
+    let text = stderr(&output(&folder, &["check"]));
+    assert!(text.contains("`--cfg tokio_unstable` is set"), "{text}");
+    assert!(text.contains("cargo wakeful doctor"), "{text}");
 }

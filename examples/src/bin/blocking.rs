@@ -5,8 +5,8 @@
 //! ```
 //!
 //! A heartbeat ticks every 10 ms on the same worker. The table shows how late it was at worst while
-//! each way did its work. Run it on Tokio too: only the first row should differ much, because
-//! Wakeful hands the worker of a blocked task to another thread.
+//! each way did its work. Run it on Tokio too: the first row differs most, because Wakeful hands
+//! the worker of a blocked task to another thread.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn step(state: u64) -> u64 {
     (0..2_000).fold(state, |sum, n| black_box(sum.rotate_left(5) ^ n).wrapping_mul(0x9E37_79B9))
 }
 
-// One worker, so that nothing else can run while it is blocked.
+// One worker, so that no other worker takes tasks from one that is blocked.
 #[tokio::main(flavor = "multi_thread", worker_threads = 1)]
 async fn main() {
     // The largest lateness since the last reset, in microseconds.

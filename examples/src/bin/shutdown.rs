@@ -83,8 +83,10 @@ async fn serve(stream: TcpStream, mut stopped: watch::Receiver<()>) -> u64 {
     let mut lines = BufReader::new(reader).lines();
     let mut answered = 0;
     loop {
-        // Only the wait for a request ends early. Once there is one, it is answered.
+        // Only the wait for a request ends early. `biased` polls from top to bottom: a line that
+        // has arrived is answered, also after the stop.
         let line = tokio::select! {
+            biased;
             line = lines.next_line() => line,
             _ = stopped.changed() => {
                 let _ = writer.write_all(b"bye\n").await;

@@ -74,7 +74,7 @@ fn check_graphs(
             .advice("Items that Wakeful lacks are listed below if a crate of the program names them."),
         );
     }
-    findings.extend(sources::check(&dependents(&before, program)));
+    findings.extend(sources::check(&dependents(&before, program), is_unstable));
     Ok(findings)
 }
 
@@ -206,7 +206,7 @@ fn dependents(metadata: &Value, program: &Program) -> Vec<Package> {
 }
 
 /// Returns whether `--cfg tokio_unstable` is set, by the environment or by cargo's configuration.
-fn is_unstable(program: &Program) -> bool {
+pub fn is_unstable(program: &Program) -> bool {
     const FLAG: &str = "tokio_unstable";
     let in_environment =
         env::vars().any(|(name, value)| name.ends_with("RUSTFLAGS") && value.contains(FLAG));

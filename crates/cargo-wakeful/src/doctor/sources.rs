@@ -1,8 +1,8 @@
 //! Unstable and private items of Tokio that Wakeful does not have, found in sources by their names.
 //!
-//! This is a search for words, not a compilation. It reads each crate that depends on Tokio. In
-//! crates that are not members of the workspace, unstable items do not count: such crates use them
-//! only behind a feature or a `cfg`, which the program rarely enables.
+//! This is a search for words, not a compilation. It reads each crate that depends on Tokio. Crates
+//! that are not members of the workspace name unstable items only behind `cfg(tokio_unstable)`. They
+//! count if that is set, and then as a note, because a feature may exclude them as well.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,10 +26,18 @@ struct Item {
     words: &'static [&'static str],
     check: &'static str,
     is_problem: bool,
-    /// Whether only members of the workspace are searched.
-    members_only: bool,
+    scope: Scope,
     what: &'static str,
     advice: &'static str,
+}
+
+/// The crates in which an item matters.
+#[derive(Clone, Copy, PartialEq)]
+enum Scope {
+    Members,
+    /// Members, and dependencies if `tokio_unstable` is set.
+    Unstable,
+    All,
 }
 
 const ITEMS: &[Item] = &[
@@ -44,7 +52,7 @@ const ITEMS: &[Item] = &[
         ],
         check: "histograms",
         is_problem: true,
-        members_only: true,
+        scope: Scope::Unstable,
         what: "Tokio's histograms (unstable), which Wakeful does not have",
         advice: "Measure in `Builder::on_before_task_poll` and `on_after_task_poll`, or leave this code out on Wakeful.",
     },
@@ -52,7 +60,7 @@ const ITEMS: &[Item] = &[
         words: &["RngSeed", ".rng_seed("],
         check: "rng-seed",
         is_problem: true,
-        members_only: true,
+        scope: Scope::Unstable,
         what: "Tokio's `RngSeed` (unstable), which Wakeful does not have",
         advice: "Leave the call out: the random start of `select!` cannot be fixed on Wakeful.",
     },
@@ -60,7 +68,7 @@ const ITEMS: &[Item] = &[
         words: &["tokio::runtime::dump", "runtime::dump::", "task::trace::"],
         check: "task-dump",
         is_problem: true,
-        members_only: true,
+        scope: Scope::Unstable,
         what: "Tokio's task dumps (unstable), which Wakeful does not have",
         advice: "Leave this code out on Wakeful. WAKEFUL_STALL_REPORT=1 names tasks that block.",
     },
@@ -74,7 +82,7 @@ const ITEMS: &[Item] = &[
         ],
         check: "builder",
         is_problem: true,
-        members_only: true,
+        scope: Scope::Unstable,
         what: "an unstable method of Tokio's `Builder`, which Wakeful does not have",
         advice: "Leave the call out on Wakeful.",
     },
@@ -82,7 +90,7 @@ const ITEMS: &[Item] = &[
         words: &["tokio::macros::support", "ToSocketAddrsPriv", "__tokio_select_util"],
         check: "private",
         is_problem: true,
-        members_only: false,
+        scope: Scope::All,
         what: "a private item of Tokio, which differs in Wakeful or is not there",
         advice: "Use the public macro or trait instead; `cargo wakeful check` shows whether the crate compiles.",
     },
@@ -90,14 +98,14 @@ const ITEMS: &[Item] = &[
         words: &["\"tokio-runtime-worker", "\"tokio-rt-worker"],
         check: "thread-name",
         is_problem: false,
-        members_only: true,
+        scope: Scope::Members,
         what: "the name of Tokio's worker threads; on Wakeful they are called `wakeful-worker`",
         advice: "Set the name with `Builder::thread_name`, which works on both.",
     },
 ];
 
-/// Searches the sources of these crates.
-pub fn check(packages: &[Package]) -> Vec<Finding> {
+/// Searches the sources of these crates. `is_unstable` says whether `tokio_unstable` is set.
+pub fn check(packages: &[Package], is_unstable: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in packages {
         let mut files = Vec::new();
@@ -107,7 +115,12 @@ pub fn check(packages: &[Package]) -> Vec<Finding> {
                 rust_files(&package.dir.join(folder), &mut files);
             }
         }
-        for item in ITEMS.iter().filter(|item| package.is_member || !item.members_only) {
+        let matters = |item: &&Item| match item.scope {
+            Scope::Members => package.is_member,
+            Scope::Unstable => package.is_member || is_unstable,
+            Scope::All => true,
+        };
+        for item in ITEMS.iter().filter(matters) {
             findings.extend(search(package, &files, item));
         }
     }
@@ -128,12 +141,13 @@ fn search(package: &Package, files: &[PathBuf], item: &Item) -> Option<Finding> 
     let (first, rest) = places.split_first()?;
     let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
     let message = format!("`{}` names {} ({first}{more})", package.name, item.what);
-    let finding = if item.is_problem {
-        Finding::problem(item.check, message)
-    } else {
-        Finding::note(item.check, message)
-    };
-    Some(finding.advice(item.advice))
+    if item.is_problem && !package.is_member && item.scope == Scope::Unstable {
+        let advice = "`cargo wakeful check` shows whether the crate compiles. If not, build it without tokio_unstable,\n\
+                      or without the feature that needs these items.";
+        return Some(Finding::note(item.check, message).advice(advice));
+    }
+    let finding = if item.is_problem { Finding::problem } else { Finding::note };
+    Some(finding(item.check, message).advice(item.advice))
 }
 
 /// Returns whether the line is more than a comment.

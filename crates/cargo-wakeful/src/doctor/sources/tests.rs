@@ -3,12 +3,18 @@ use std::{env, fs, process};
 use super::{Package, check, names};
 use crate::doctor::Level;
 
-fn findings(test: &str, main: &str, is_member: bool) -> Vec<(Level, &'static str, String)> {
+type Found = (Level, &'static str, String);
+
+fn findings(test: &str, main: &str, is_member: bool) -> Vec<Found> {
+    search(test, main, is_member, false)
+}
+
+fn search(test: &str, main: &str, is_member: bool, is_unstable: bool) -> Vec<Found> {
     let dir = env::temp_dir().join(format!("cargo-wakeful-sources-{test}-{}", process::id()));
     fs::create_dir_all(dir.join("src/deep")).unwrap();
     fs::write(dir.join("src/deep/main.rs"), main).unwrap();
     let package = Package { name: "server".to_owned(), dir: dir.clone(), is_member };
-    let found = check(&[package]);
+    let found = check(&[package], is_unstable);
     fs::remove_dir_all(&dir).unwrap();
     found.into_iter().map(|finding| (finding.level, finding.check, finding.message)).collect()
 }
@@ -22,7 +28,10 @@ fn unstable_items_that_are_missing_are_named_with_their_place() {
     assert_eq!(checks, ["histograms", "rng-seed"]);
     assert!(found[0].2.contains("src/deep/main.rs:2 and 1 more"), "{}", found[0].2);
     assert_eq!(found[0].0, Level::Problem);
-    assert_eq!(findings("dependency", main, false), [], "behind a cfg there, most likely");
+    assert_eq!(findings("dependency", main, false), [], "behind a cfg that is not set");
+    let found = search("set", main, false, true);
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().all(|(level, ..)| *level == Level::Note), "a feature may exclude it");
 }
 
 #[test]
