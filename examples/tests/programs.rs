@@ -348,7 +348,8 @@ fn the_executor_runs_tasks_with_timers_sockets_and_channels() {
 /// Returns the names of the programs.
 fn programs(folder: &Path) -> Vec<String> {
     let files = fs::read_dir(folder.join("src/bin")).unwrap();
-    let names = files.map(|file| file.unwrap().path().file_stem().unwrap().display().to_string());
+    let names =
+        files.map(|file| file.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned());
     names.collect()
 }
 

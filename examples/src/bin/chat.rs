@@ -96,6 +96,6 @@ async fn talk(
 }
 
 fn say(room: &broadcast::Sender<Message>, from: u64, text: String) {
-    // The only error is that nobody is in the room.
+    // The only error is that the room is empty.
     let _ = room.send(Message { from, text });
 }

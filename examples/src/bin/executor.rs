@@ -71,13 +71,13 @@ impl Executor {
     ) -> oneshot::Receiver<T> {
         let (sender, result) = oneshot::channel();
         let future: BoxFuture = Box::pin(async move {
-            let _ = sender.send(future.await); // Nobody may wait for it.
+            let _ = sender.send(future.await); // The receiver may be gone.
         });
         Arc::new(Task { future: Mutex::new(Some(future)), executor: self.clone() }).wake();
         result
     }
 
-    /// Polls tasks for ever.
+    /// Polls tasks until the process ends.
     fn run(&self) {
         // Sockets and timers find their driver by this guard. Without it they would panic: "there
         // is no reactor running".

@@ -1,8 +1,9 @@
 //! Unstable and private items of Tokio that Wakeful does not have, found in sources by their names.
 //!
-//! This is a search for words, not a compilation. It reads each crate that depends on Tokio. Crates
-//! that are not members of the workspace name unstable items only behind `cfg(tokio_unstable)`. They
-//! count if that is set, and then as a note, because a feature may exclude them as well.
+//! This is a search for words, not a compilation. It reads each crate that depends on Tokio.
+//! Crates that are not members of the workspace name unstable items only behind
+//! `cfg(tokio_unstable)`. They count if that is set, and then as a note, because a feature may
+//! exclude them as well.
 
 use std::fs;
 use std::path::{Path, PathBuf};
