@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::patch::manifest::GIT_KEYS;
+
 mod help;
 #[cfg(test)]
 mod tests;
@@ -124,6 +126,10 @@ impl Invocation {
 #[derive(Debug, Default, PartialEq)]
 pub struct Edit {
     pub manifest_path: Option<PathBuf>,
+    /// A git repository of Wakeful, for the patch to name instead of the checkout.
+    pub git: Option<String>,
+    /// `branch`, `tag` or `rev`, and its value.
+    pub git_at: Option<(&'static str, String)>,
     /// Shows what would change, and changes nothing.
     pub is_dry_run: bool,
     pub is_offline: bool,
@@ -268,8 +274,20 @@ fn edit(topic: Topic, args: Vec<String>) -> Result<Request, String> {
             "--help" | "-h" => return Ok(Request::Help(topic)),
             "--dry-run" | "-n" => options.is_dry_run = true,
             "--offline" => options.is_offline = true,
+            "--git" | "--branch" | "--tag" | "--rev" if topic == Topic::Add => {
+                let value = rest.next().ok_or_else(|| format!("`{word}` needs a value"))?;
+                match GIT_KEYS.into_iter().find(|key| word[2..] == **key) {
+                    Some(key) => options.git_at = Some((key, value)),
+                    None => options.git = Some(value),
+                }
+            }
             _ => options.manifest_path = Some(manifest_path(&word, &mut rest, topic)?),
         }
+    }
+    if options.git.is_none() && options.git_at.is_some() {
+        return Err(
+            "`--branch`, `--tag` and `--rev` need `--git` with the URL of a repository".into()
+        );
     }
     Ok(if topic == Topic::Add { Request::Add(options) } else { Request::Remove(options) })
 }

@@ -19,7 +19,7 @@ use crate::output::{pass_on_stderr, print_line, print_note};
 use crate::program::{Program, parse_metadata};
 use crate::resolve;
 use crate::signals;
-use crate::tokio_package::{tokio_packages, unreplaced_tokio};
+use crate::tokio_package::{TokioPackage, tokio_packages};
 
 pub mod manifest;
 
@@ -37,11 +37,16 @@ pub fn add(options: &Edit) -> Result<ExitCode, Stop> {
     let drop_in = DropIn::find()?;
     let (program, call) = find(options)?;
     let manifest = Manifest::read(&program)?;
-    let dir = shortest(&drop_in.dir, &program.workspace_root);
+    let source = match &options.git {
+        Some(url) => Source::Git { url: url.clone(), at: options.git_at.clone() },
+        None => Source::Path(shortest(&drop_in.dir, &program.workspace_root)),
+    };
     let changed = match manifest.patch()? {
-        Patch::None => manifest::insert(&manifest.text, &dir)?,
-        Patch::Tokio(found) if manifest.is_wakeful(&found.source) => {
-            if manifest.leads_to(&found.source, &drop_in.dir) {
+        Patch::None => manifest::insert(&manifest.text, &source)?,
+        Patch::Tokio(found) if found.source == source || manifest.is_wakeful(&found.source) => {
+            let is_same_dir =
+                options.git.is_none() && manifest.leads_to(&found.source, &drop_in.dir);
+            if found.source == source || is_same_dir {
                 print_note(format_args!(
                     "{} has the patch already; nothing is changed",
                     manifest.path.display()
@@ -49,7 +54,7 @@ pub fn add(options: &Edit) -> Result<ExitCode, Stop> {
                 return Ok(ExitCode::SUCCESS);
             }
             let without = manifest::remove(&manifest.text, &found)?;
-            manifest::insert(&without, &dir)?
+            manifest::insert(&without, &source)?
         }
         Patch::Tokio(found) => {
             return Err(Stop::Message(format!(
@@ -67,9 +72,11 @@ pub fn add(options: &Edit) -> Result<ExitCode, Stop> {
     }
     let loan = lock_file::borrow(&program.workspace_root)?;
     change(&manifest, &changed, loan, || {
-        resolve::prepare(&call, &drop_in)?;
         manifest.write(&changed)?;
-        check_replaced(&call, &drop_in)
+        // With the checkout in Tokio's place, also if the patch names a git repository: this
+        // selects versions of all packages that fit, and says which do not.
+        resolve::prepare(&call, &drop_in)?;
+        check_replaced(&call, &drop_in, &source)
     })?;
     print_note(format_args!(
         "{} replaces Tokio from now on. Added to {}:\n\n{}\n\n\
@@ -174,10 +181,17 @@ fn change(
 }
 
 /// Checks that the manifest alone, without an option of cargo, replaces Tokio.
-fn check_replaced(call: &Invocation, drop_in: &DropIn) -> Result<(), Stop> {
+fn check_replaced(call: &Invocation, drop_in: &DropIn, source: &Source) -> Result<(), Stop> {
     let metadata = plain_metadata(call)?;
-    let is_used = tokio_packages(&metadata).iter().any(|found| found.dir == drop_in.dir);
-    if is_used && unreplaced_tokio(&metadata, drop_in).is_none() {
+    let is_ours = |found: &&TokioPackage<'_>| match source {
+        Source::Git { url, .. } => {
+            found.source.is_some_and(|from| from.starts_with(&format!("git+{url}")))
+        }
+        _ => found.dir == drop_in.dir,
+    };
+    let mut all = tokio_packages(&metadata);
+    all.retain(|found| found.version.major == drop_in.version.major);
+    if !all.is_empty() && all.iter().filter(is_ours).count() == all.len() {
         return Ok(());
     }
     Err(Stop::Message(
@@ -237,7 +251,7 @@ impl Manifest {
                     || (manifest.contains("\"tokio\"") && manifest.contains("wakeful"))
                     || DropIn::find().is_ok_and(|drop_in| self.leads_to(source, &drop_in.dir))
             }
-            Source::Git(url) => {
+            Source::Git { url, .. } => {
                 url.trim_end_matches('/').trim_end_matches(".git").ends_with("wakeful")
             }
             Source::Other(_) => false,

@@ -3,7 +3,7 @@
 mod common;
 
 use std::fs;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use common::{Folder, contents, lock, output, program, stand_in, stderr, stdout, wakeful};
 use serde_json::Value;
@@ -85,8 +85,7 @@ fn the_path_of_another_checkout_is_updated() {
         "moved",
         "tokio = '1'\n[patch.crates-io]\ntokio = { path = '../gone/crates/tokio-drop-in' }",
     );
-    // The other checkout still exists, or cargo could not read the program at all.
-    stand_in(&folder, "gone/crates/tokio-drop-in", "of old");
+    // The old folder is not there any more, so cargo itself cannot resolve the program.
     succeeds(&folder, &["add"]);
     assert!(
         manifest(&folder).contains("tokio = { path = \"../stand-in\" }"),
@@ -94,6 +93,41 @@ fn the_path_of_another_checkout_is_updated() {
         manifest(&folder)
     );
     assert!(!manifest(&folder).contains("gone"), "{}", manifest(&folder));
+}
+
+#[test]
+fn a_patch_can_name_a_git_repository() {
+    let folder = program("git", "tokio = '1'");
+    lock(&folder, "1.40.0");
+    let before = manifest(&folder);
+    // The repository: the stand-in as a commit.
+    stand_in(&folder, "wakeful/crates/tokio-drop-in", "of the repository");
+    let git = |args: &[&str]| {
+        let mut command = Command::new("git");
+        command.current_dir(folder.path("wakeful")).args([
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+        ]);
+        assert!(command.args(args).output().unwrap().status.success(), "git {args:?}");
+    };
+    git(&["init", "--quiet", "--initial-branch=trunk"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "--message", "first"]);
+    let url = format!("file://{}", folder.path("wakeful").display());
+    succeeds(&folder, &["add", "--git", &url, "--branch", "trunk"]);
+    let line = format!("tokio = {{ git = \"{url}\", branch = \"trunk\" }}\n");
+    assert!(manifest(&folder).ends_with(&line), "{}", manifest(&folder));
+    let lock_file = fs::read_to_string(folder.path("program/Cargo.lock")).unwrap();
+    assert!(lock_file.contains(&format!("git+{url}")), "{lock_file}");
+    let again = succeeds(&folder, &["add", "--git", &url, "--branch", "trunk"]);
+    assert!(stderr(&again).contains("has the patch already"), "{}", stderr(&again));
+    // Without `--git`, the checkout takes the repository's place.
+    succeeds(&folder, &["add"]);
+    assert!(manifest(&folder).ends_with("tokio = { path = \"../stand-in\" }\n"));
+    succeeds(&folder, &["remove"]);
+    assert_eq!(manifest(&folder), before);
 }
 
 #[test]

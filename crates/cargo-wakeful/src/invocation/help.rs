@@ -88,10 +88,12 @@ The patch is two lines:
 
 The rest of Cargo.toml keeps its comments and layout. Cargo.lock is updated to match. If Tokio
 cannot be replaced, or a patch for tokio exists that is not Wakeful's, nothing is changed. If
-Wakeful's patch exists already, only its path is updated. WAKEFUL_PATH selects the checkout.
+Wakeful's patch exists already, only its source is updated. WAKEFUL_PATH selects the checkout.
 
 Options:
-        --manifest-path <PATH>    the Cargo.toml of the program or of one of its workspace's members
+        --git <URL>               Names this repository of Wakeful instead of the checkout's path
+        --branch, --tag, --rev    Selects a commit of that repository
+        --manifest-path <PATH>    The Cargo.toml of the program or of one of its workspace's members
     -n, --dry-run                 Prints the new lines and changes nothing
         --offline                 Runs without network access
     -h, --help                    Prints this help";
@@ -106,7 +108,7 @@ a release of Tokio anew. To return to the release that was locked before, restor
 your version control.
 
 Options:
-        --manifest-path <PATH>    the Cargo.toml of the program or of one of its workspace's members
+        --manifest-path <PATH>    The Cargo.toml of the program or of one of its workspace's members
     -n, --dry-run                 Prints the lines to be removed and changes nothing
         --offline                 Runs without network access
     -h, --help                    Prints this help";
@@ -129,7 +131,7 @@ Each finding has a level:
 Exit code: 0 without a problem, 1 with at least one, 101 if the checks could not run.
 
 Options:
-        --manifest-path <PATH>    the Cargo.toml of the program
+        --manifest-path <PATH>    The Cargo.toml of the program
         --json                    Prints the findings as one JSON object
         --offline                 Runs without network access
     -h, --help                    Prints this help";

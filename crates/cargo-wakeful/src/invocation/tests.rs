@@ -126,14 +126,25 @@ fn features_and_quietness_are_read() {
 
 #[test]
 fn options_of_add_remove_and_doctor_are_read() {
-    let edit =
-        Edit { manifest_path: Some("a/Cargo.toml".into()), is_dry_run: true, is_offline: true };
+    let edit = Edit {
+        manifest_path: Some("a/Cargo.toml".into()),
+        is_dry_run: true,
+        is_offline: true,
+        ..Edit::default()
+    };
     assert_eq!(asked("add --manifest-path a/Cargo.toml -n --offline"), Ok(Request::Add(edit)));
     let edit = Edit { manifest_path: Some("a/Cargo.toml".into()), ..Edit::default() };
     assert_eq!(asked("remove --manifest-path=a/Cargo.toml"), Ok(Request::Remove(edit)));
     let doctor = Doctor { prints_json: true, ..Doctor::default() };
     assert_eq!(asked("doctor --json"), Ok(Request::Doctor(doctor)));
-    for line in ["add --git", "remove tokio", "doctor --manifest-path"] {
+    let Ok(Request::Add(edit)) = asked("add --git https://example.org/wakeful --rev 0a1b") else {
+        panic!("not read");
+    };
+    assert_eq!(edit.git.as_deref(), Some("https://example.org/wakeful"));
+    assert_eq!(edit.git_at, Some(("rev", "0a1b".to_owned())));
+    for line in
+        ["add --git", "add --rev 0a1b", "remove --git a", "remove tokio", "doctor --manifest-path"]
+    {
         assert!(asked(line).is_err(), "{line}");
     }
 }

@@ -33,22 +33,35 @@ pub struct Found {
 }
 
 /// What a patch puts in Tokio's place.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     Path(String),
-    Git(String),
+    Git {
+        url: String,
+        /// `branch`, `tag` or `rev`, and its value.
+        at: Option<(&'static str, String)>,
+    },
     Other(String),
 }
 
 impl fmt::Display for Source {
+    /// Writes the source as in a manifest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A JSON string is also a valid basic string in TOML.
+        let quoted = |text: &str| Value::from(text);
         match self {
-            Source::Path(path) => write!(f, "path = {path:?}"),
-            Source::Git(url) => write!(f, "git = {url:?}"),
+            Source::Path(path) => write!(f, "path = {}", quoted(path)),
+            Source::Git { url, at: None } => write!(f, "git = {}", quoted(url)),
+            Source::Git { url, at: Some((key, value)) } => {
+                write!(f, "git = {}, {key} = {}", quoted(url), quoted(value))
+            }
             Source::Other(text) => f.write_str(text),
         }
     }
 }
+
+/// The keys that select a commit of a git repository.
+pub const GIT_KEYS: [&str; 3] = ["branch", "tag", "rev"];
 
 fn parse(text: &str) -> Result<Document<&str>, String> {
     Document::parse(text).map_err(|error| error.to_string())
@@ -77,7 +90,8 @@ pub fn find(text: &str) -> Result<Patch, String> {
 fn source_of(entry: &Item) -> Source {
     let value = |key| entry.get(key).and_then(Item::as_str).map(str::to_owned);
     let path = value("path").map(Source::Path);
-    let source = path.or_else(|| value("git").map(Source::Git));
+    let at = GIT_KEYS.into_iter().find_map(|key| Some((key, value(key)?)));
+    let source = path.or_else(|| value("git").map(|url| Source::Git { url, at }));
     source.unwrap_or_else(|| Source::Other("neither a path nor a git repository".into()))
 }
 
@@ -123,11 +137,11 @@ fn lines_of(
     Some(lines)
 }
 
-/// Returns the text with a patch that puts the crate in this folder in Tokio's place. The text must
-/// not contain a patch for `tokio`.
-pub fn insert(text: &str, dir: &str) -> Result<String, String> {
+/// Returns the text with a patch that puts this crate in Tokio's place. The text must not contain a
+/// patch for `tokio`.
+pub fn insert(text: &str, source: &Source) -> Result<String, String> {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let entry = entry_line(dir);
+    let entry = format!("tokio = {{ {source} }}");
     let document = parse(text)?;
     let patch = document.get("patch");
     let registry = patch.and_then(|patch| patch.get(CRATES_IO[0]));
@@ -146,7 +160,7 @@ pub fn insert(text: &str, dir: &str) -> Result<String, String> {
         format!("{text}{separator}{blank}{HEADER}{newline}{entry}{newline}")
     };
     match find(&changed) {
-        Ok(Patch::Tokio(Found { source: Source::Path(path), .. })) if path == dir => Ok(changed),
+        Ok(Patch::Tokio(found)) if found.source == *source => Ok(changed),
         _ => Err(format!(
             "the [patch] in Cargo.toml has a layout that cannot be edited here. Add to its part for crates-io:\n\n    {entry}"
         )),
@@ -175,11 +189,6 @@ pub fn added_lines<'a>(before: &str, after: &'a str) -> Vec<&'a str> {
     let same_at_end = pairs.take_while(|(old, new)| old == new).count();
     let added = new[same..new.len() - same_at_end].iter();
     added.filter(|line| !line.trim().is_empty()).copied().collect()
-}
-
-fn entry_line(dir: &str) -> String {
-    // A JSON string is also a valid basic string in TOML.
-    format!("tokio = {{ path = {} }}", Value::from(dir))
 }
 
 fn is_dotted(item: &Item) -> bool {
