@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::patch::manifest::GIT_KEYS;
-
 mod help;
 #[cfg(test)]
 mod tests;
@@ -72,6 +70,9 @@ const OPTIONS_WITH_VALUE: [&str; 26] = [
     "--cargo-profile",
     "--partition",
 ];
+
+/// The keys of a manifest, and options of `add`, that select a commit of a git repository.
+pub const GIT_KEYS: [&str; 3] = ["branch", "tag", "rev"];
 
 /// A request of the user.
 #[derive(Debug, PartialEq)]

@@ -9,6 +9,8 @@ use std::ops::Range;
 use serde_json::Value;
 use toml_edit::{Document, Item, TableLike};
 
+use crate::invocation::GIT_KEYS;
+
 #[cfg(test)]
 mod tests;
 
@@ -59,9 +61,6 @@ impl fmt::Display for Source {
         }
     }
 }
-
-/// The keys that select a commit of a git repository.
-pub const GIT_KEYS: [&str; 3] = ["branch", "tag", "rev"];
 
 fn parse(text: &str) -> Result<Document<&str>, String> {
     Document::parse(text).map_err(|error| error.to_string())
