@@ -27,6 +27,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("api-diff", api_diff::run_all),
         ("examples", examples::run),
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
+        ("examples-on-tokio", examples_on_tokio),
         ("faults", || faults::run(&[])),
         ("leaks", || faults::run_leaks(&[])),
         ("hostile", || hostile::run(&[])),
@@ -87,6 +88,11 @@ fn bench() -> Result<(), String> {
         "run -- all --quick --only wakeful-mt,wakeful-ct",
     ];
     steps.iter().try_for_each(|args| Cargo::new(&bench, args).run())
+}
+
+/// Tests the programs in `examples` on Tokio. Step `test` runs the same tests on Wakeful.
+fn examples_on_tokio() -> Result<(), String> {
+    Cargo::new(&repo::root().join("examples/on-tokio"), "test --locked").run()
 }
 
 fn cargo(args: &str) -> Cargo {

@@ -3,6 +3,8 @@
 use std::env;
 use std::ffi::OsStr;
 use std::io::{self, Read};
+use std::os::fd::RawFd;
+use std::os::unix::process::CommandExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::thread::JoinHandle;
@@ -50,6 +52,22 @@ impl Cargo {
 
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Cargo {
         self.command.env(name, value);
+        self
+    }
+
+    /// Lets the child process inherit a descriptor, which must stay open until the child is
+    /// started.
+    pub fn inherit(mut self, descriptor: RawFd) -> Cargo {
+        let keep_open = move || {
+            // SAFETY: `fcntl` with F_SETFD accesses no memory.
+            match unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) } {
+                -1 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            }
+        };
+        // SAFETY: code between fork and exec may only do what is async-signal-safe: the closure
+        // makes one system call, and neither allocates nor locks.
+        unsafe { self.command.pre_exec(keep_open) };
         self
     }
 

@@ -16,6 +16,10 @@ pub struct DropIn {
     pub dir: PathBuf,
     pub version: Version,
     pub features: Vec<String>,
+    /// The version of `wakeful` in the same workspace.
+    pub wakeful_version: Option<Version>,
+    /// The oldest Rust version that compiles it.
+    pub rust_version: Option<Version>,
 }
 
 /// Returns the checkout that this program was built from. `cargo install --path` does not move the
@@ -48,22 +52,45 @@ impl DropIn {
         let unreadable = || format!("could not read {}:\n{}", manifest.display(), metadata.stderr);
         let packages: Value = serde_json::from_str(&metadata.stdout).map_err(|_| unreadable())?;
         let packages = packages["packages"].as_array().ok_or_else(unreadable)?;
-        let package = packages.iter().find(|package| package["name"] == "tokio");
-        let package = package.ok_or_else(unreadable)?;
-        let version = package["version"].as_str().and_then(|text| text.parse().ok());
+        let named = |name: &str| packages.iter().find(|package| package["name"] == name);
+        let version_of =
+            |package: &Value| package["version"].as_str().and_then(|text| text.parse().ok());
+        let package = named("tokio").ok_or_else(unreadable)?;
+        let version = version_of(package);
+        let rust_version =
+            package["rust_version"].as_str().map(|text| match text.split('.').count() {
+                // A manifest may omit the patch number.
+                2 => format!("{text}.0"),
+                _ => text.to_owned(),
+            });
         let features = package["features"].as_object().ok_or_else(unreadable)?;
         Ok(DropIn {
             dir,
             version: version.ok_or_else(unreadable)?,
             features: features.keys().cloned().collect(),
+            wakeful_version: named("wakeful").and_then(version_of),
+            rust_version: rust_version.and_then(|text| text.parse().ok()),
         })
     }
 
     /// Returns a call of cargo that replaces the `tokio` of crates.io by this crate.
     pub fn cargo(&self) -> Cargo {
+        Cargo::new().args(self.cargo_options())
+    }
+
+    /// Returns the options of cargo that replace the `tokio` of crates.io by this crate.
+    pub fn cargo_options(&self) -> [String; 2] {
         // A JSON string is also a valid basic string in TOML.
         let dir = Value::from(self.dir.to_string_lossy());
-        Cargo::new().args(["--config", &format!("patch.crates-io.tokio.path={dir}")])
+        ["--config".to_owned(), format!("patch.crates-io.tokio.path={dir}")]
+    }
+
+    /// Returns what replaces Tokio, for messages.
+    pub fn title(&self) -> String {
+        match &self.wakeful_version {
+            Some(wakeful) => format!("Wakeful {wakeful} (as tokio {})", self.version),
+            None => format!("Wakeful's tokio {}", self.version),
+        }
     }
 }
 

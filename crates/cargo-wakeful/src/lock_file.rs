@@ -1,14 +1,16 @@
 //! Saving `Cargo.lock` before a call of cargo, and restoring it afterwards.
 //!
 //! ```text
-//!                  only user                                         others use it
-//! borrow ──gate──▶ save ──▶ resolve ──mark_prepared──▶ cargo ──gate──▶ give_back
+//!                  only user                                       others use it
+//! borrow ──gate──▶ save ──▶ resolve ──mark_prepared──▶ build ──gate──▶ give_back
 //!              └─▶ others use it: saved already ─┘                 └─▶ last user: restore, delete
 //! ```
 //!
-//! Concurrent calls in one workspace share the loan, so that a server and its client can run at the
-//! same time: the first call saves the file, and the last one restores it. Their shared state is in
-//! a folder under cargo's home, one for each workspace:
+//! The loan ends when cargo has built everything, before it starts the program or the tests: see
+//! [`runner`](crate::runner). If cargo starts nothing, the loan ends with cargo.
+//!
+//! Concurrent builds in one workspace share the loan: the first call saves the file, and the last
+//! one restores it. Their shared state is in a folder under cargo's home, one for each workspace:
 //!
 //! | file | purpose |
 //! |---|---|
@@ -16,7 +18,8 @@
 //! | `users` | each call with a loan holds a shared lock; the kernel releases a killed call's |
 //! | `before`, or `none` | the saved `Cargo.lock`, or a mark that there was no file |
 //! | `lent` | `Cargo.lock` as it was prepared for cargo |
-//! | `kept` | a `before` that was not restored, see [`LockFileLoan::recover`] |
+//! | `kept`, `kept-2`, … | a `before` that was not restored, see [`LockFileLoan::recover`] |
+//! | `changed`, `changed-2`, … | what another program wrote during a loan |
 //!
 //! A target folder is not suitable: two calls may use different ones, and `cargo clean` empties it.
 
@@ -27,7 +30,9 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::output::print_note;
 use crate::signals;
 
 #[cfg(test)]
@@ -83,6 +88,29 @@ impl LockFileLoan {
         self.try_give_back()
     }
 
+    /// Ends the loan and leaves the changed file in place. Only possible before
+    /// [`mark_prepared`](Self::mark_prepared), and if there is no concurrent call, which would
+    /// restore the file later.
+    pub fn keep(mut self) {
+        self.is_given_back = true;
+        self.remove_saved();
+        self.remove_folder();
+    }
+
+    /// Returns whether no concurrent call has a loan. None can start until this one is prepared.
+    pub fn is_only_one(&self) -> Result<bool, String> {
+        let alone = is_only_user(&self.users);
+        alone.map_err(|error| error_text("use", &self.folder, &error))
+    }
+
+    fn remove_folder(&self) {
+        for name in ["users", "gate"] {
+            let _ = fs::remove_file(self.folder.join(name));
+        }
+        // Fails, and the folder stays, if it contains a file for the user.
+        let _ = fs::remove_dir(&self.folder);
+    }
+
     fn try_give_back(&mut self) -> Result<(), String> {
         self.is_given_back = true;
         let in_folder = |error| error_text("use", &self.folder, &error);
@@ -91,15 +119,32 @@ impl LockFileLoan {
             None => lock_gate(&self.folder, false).map_err(in_folder)?,
         };
         if is_only_user(&self.users).map_err(in_folder)? {
+            self.keep_changes()?;
             self.restore()?;
             self.remove_saved();
-            for name in ["users", "gate"] {
-                let _ = fs::remove_file(self.folder.join(name));
-            }
-            // Fails, and the folder stays, if it contains a `kept` file.
-            let _ = fs::remove_dir(&self.folder);
+            self.remove_folder();
         }
         drop(gate);
+        Ok(())
+    }
+
+    /// Saves what another program wrote to `Cargo.lock` during the loan, such as `cargo update`,
+    /// and tells the user where it is.
+    fn keep_changes(&self) -> Result<(), String> {
+        let lent = fs::read(self.folder.join("lent")).ok();
+        let is = self.current();
+        if lent.is_none() || is.is_none() || is == lent || is == self.saved()? {
+            return Ok(());
+        }
+        let changed = unused_name(&self.folder, "changed");
+        copy_atomically(&self.lock_file, &changed)
+            .map_err(|error| error_text("copy", &self.lock_file, &error))?;
+        print_note(format_args!(
+            "another program changed Cargo.lock during the build. Cargo.lock is as it was before the build;\n\
+             the changed content is in {}.\n\
+             Repeat the command that changed it, such as `cargo update`.",
+            changed.display()
+        ));
         Ok(())
     }
 
@@ -155,15 +200,15 @@ impl LockFileLoan {
         // too, since only cargo writes it in this short time.
         if lent.is_none() || is.is_none() || lent == is {
             self.restore()?;
-            eprintln!("cargo wakeful: restored Cargo.lock, which a killed call had left changed");
+            print_note("restored Cargo.lock, which a killed call had left changed");
         } else if before.exists() && is != self.saved()? {
-            let kept = self.folder.join("kept");
+            let kept = unused_name(&self.folder, "kept");
             fs::rename(&before, &kept).map_err(|error| error_text("move", &before, &error))?;
-            eprintln!(
-                "cargo wakeful: Cargo.lock was changed after a call of `cargo wakeful` was killed, and is kept;\n\
+            print_note(format_args!(
+                "Cargo.lock was changed after a call of `cargo wakeful` was killed, and is kept;\n\
                  its content before that call is in {}",
                 kept.display()
-            );
+            ));
         }
         self.remove_saved();
         Ok(())
@@ -180,10 +225,49 @@ impl Drop for LockFileLoan {
     fn drop(&mut self) {
         if !self.is_given_back {
             if let Err(message) = self.try_give_back() {
-                eprintln!("cargo wakeful: {message}");
+                print_note(message);
             }
         }
     }
+}
+
+/// A loan that several threads can end. Only the first call of [`end`](Self::end) does so.
+#[derive(Clone)]
+pub struct SharedLoan {
+    state: Arc<Mutex<SharedState>>,
+}
+
+struct SharedState {
+    loan: Option<LockFileLoan>,
+    /// How the loan ended.
+    outcome: Result<(), String>,
+}
+
+impl SharedLoan {
+    pub fn new(loan: LockFileLoan) -> SharedLoan {
+        let state = SharedState { loan: Some(loan), outcome: Ok(()) };
+        SharedLoan { state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Ends the loan, if no other thread has done so, and returns how it ended.
+    pub fn end(&self) -> Result<(), String> {
+        let mut state = self.lock();
+        if let Some(loan) = state.loan.take() {
+            state.outcome = loan.give_back();
+        }
+        state.outcome.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SharedState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the first of `name`, `name-2`, `name-3` and so on that does not exist.
+fn unused_name(folder: &Path, name: &str) -> PathBuf {
+    let names = (2..).map(|number| folder.join(format!("{name}-{number}")));
+    let mut names = std::iter::once(folder.join(name)).chain(names);
+    names.find(|path| !path.exists()).expect("the range of numbers does not end")
 }
 
 fn state_dir() -> Result<PathBuf, String> {

@@ -1,35 +1,51 @@
-//! `cargo wakeful run|test|build|bench|check`: runs a Tokio program on Wakeful without changing it.
+//! `cargo wakeful`: runs a Tokio program on Wakeful, for one call or for good.
+//!
+//! For one call, without changing the program (`run`, `test`, `build` and others):
 //!
 //! ```text
-//! invocation ─▶ drop_in ─▶ program ─▶ lock_file ─▶ resolve ─▶ cargo SUBCOMMAND ─▶ lock_file
-//! parse the     find our   find the   save         patch,     the user's call     restore
-//! arguments     tokio      program    Cargo.lock   check                          Cargo.lock
+//! invocation ─▶ drop_in ─▶ program ─▶ lock_file ─▶ resolve ─▶ cargo ─▶ lock_file ─▶ runner
+//! parse the     find our   find the   save         patch,     build    restore      start the
+//! arguments     tokio      program    Cargo.lock   check               Cargo.lock   program
 //! ```
 //!
-//! The patch is passed to cargo by `--config`, so no manifest is changed. The patch does change the
-//! content of `Cargo.lock`, and cargo has no stable option for another lock file. So [`lock_file`]
-//! saves `Cargo.lock` and restores it afterwards. [`signals`] makes sure that this happens after
-//! Ctrl-C too.
+//! The patch is passed to cargo by `--config`, so no manifest is changed. The patch does change
+//! the content of `Cargo.lock`, and cargo has no stable option for another lock file. So
+//! [`lock_file`] saves `Cargo.lock` and restores it as soon as everything is built, which
+//! [`runner`] notices. [`signals`] makes sure that this happens after Ctrl-C too.
 //!
 //! If the drop-in did not replace Tokio, nothing is run, and [`not_replaced`] explains why.
+//! [`built`] checks afterwards what commands that are not cargo's own have built.
+//!
+//! For good: [`patch`] writes the patch into `Cargo.toml` and takes it out. [`doctor`] says
+//! beforehand what would not work.
 
+mod built;
 mod cargo;
+mod doctor;
 mod drop_in;
 mod invocation;
 mod lock_file;
 mod not_replaced;
+mod output;
+mod patch;
 mod program;
 mod resolve;
+mod runner;
 mod signals;
 mod tokio_package;
 
 use std::env;
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+use std::time::SystemTime;
 
 use cargo::{Cargo, CargoExit};
 use drop_in::DropIn;
 use invocation::{Invocation, Request};
+use lock_file::SharedLoan;
+use output::{print_line, print_note};
 use program::Program;
+use runner::RunnerLink;
 
 /// The reason why the user's command was not run.
 enum Stop {
@@ -50,44 +66,113 @@ fn main() -> ExitCode {
         Ok(request) => request,
         Err(message) => return print_error(&message),
     };
-    match request {
-        Request::Help => println!("{}", invocation::help(&drop_in::default_checkout())),
-        Request::Version => println!("cargo-wakeful {}", env!("CARGO_PKG_VERSION")),
-        Request::Run(call) => {
-            return match run(&call) {
-                Ok(ended) | Err(Stop::CargoFailed(ended)) => ended.pass_on(),
-                Err(Stop::Message(message)) => {
-                    signals::received().into_iter().for_each(signals::die_from);
-                    print_error(&message)
-                }
-            };
+    let outcome = match request {
+        Request::Help(topic) => {
+            print_line(invocation::help(topic, &drop_in::default_checkout()));
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Version => {
+            print_line(concat!("cargo-wakeful ", env!("CARGO_PKG_VERSION")));
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Run(call) => run(&call).map(CargoExit::pass_on),
+        Request::Add(options) => patch::add(&options),
+        Request::Remove(options) => patch::remove(&options),
+        Request::Doctor(options) => doctor::run(&options),
+        Request::Toolchain { name, args } => Err(Stop::Message(run_on_toolchain(&name, &args))),
+        Request::Exec(args) => Err(Stop::Message(runner::exec(&args))),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(Stop::CargoFailed(ended)) => ended.pass_on(),
+        Err(Stop::Message(message)) => {
+            signals::received().into_iter().for_each(signals::die_from);
+            print_error(&message)
         }
     }
-    ExitCode::SUCCESS
 }
 
+/// Runs the user's command of cargo with Wakeful in place of Tokio.
 fn run(call: &Invocation) -> Result<CargoExit, Stop> {
-    let user_command = |cargo: Cargo| cargo.args([&call.subcommand]).args(&call.args);
     if call.asks_for_help {
-        return Ok(user_command(Cargo::new()).run()?);
+        return Ok(Cargo::new().args(&call.command).args(&call.args).run()?);
     }
     signals::install_handlers();
     let drop_in = DropIn::find()?;
-    let program = Program::find(call)?;
+    let program = Program::find(&call.resolve_args)?;
     if call.is_locked {
-        program.check_locked(call)?;
+        Program::check_locked(call)?;
     }
-    let mut lent = lock_file::borrow(&program.workspace_root)?;
-    let ended = resolve::prepare(call, &drop_in).and_then(|()| {
-        lent.mark_prepared()?;
-        let patched = drop_in.cargo().env("CARGO_TARGET_DIR", &program.target_dir);
-        Ok(user_command(patched).run()?)
-    });
-    lent.give_back()?;
-    ended
+    let mut loan = lock_file::borrow(&program.workspace_root)?;
+    if let Err(stop) = resolve::prepare(call, &drop_in) {
+        loan.give_back()?;
+        return Err(stop);
+    }
+    loan.mark_prepared()?;
+    if !call.is_quiet {
+        print_note(format_args!("on {}, {}", drop_in.title(), drop_in.dir.display()));
+        if doctor::is_unstable(&program) {
+            print_note(
+                "note: `--cfg tokio_unstable` is set, and Wakeful has no histograms and no RngSeed.\n\
+                 If an error below is about such an item: `cargo wakeful doctor` says what to do.",
+            );
+        }
+    }
+    let start = SystemTime::now();
+    let loan = SharedLoan::new(loan);
+    let ended = run_cargo(call, &drop_in, &program, &loan);
+    loan.end()?;
+    if call.is_external {
+        if let Some(dir) = built::tokio_built_since(start, &program.target_dir) {
+            return Err(Stop::Message(format!(
+                "`cargo {}` has built Tokio ({}) and not Wakeful: its outcome says nothing about Wakeful.\n\
+                 Use `cargo wakeful add`, run the command without `wakeful`, and then `cargo wakeful remove`.",
+                call.command.join(" "),
+                dir.display()
+            )));
+        }
+    }
+    Ok(ended?)
+}
+
+fn run_cargo(
+    call: &Invocation,
+    drop_in: &DropIn,
+    program: &Program,
+    loan: &SharedLoan,
+) -> Result<CargoExit, String> {
+    // The options follow the command: those before it do not reach a command of another program.
+    let cargo = Cargo::new().args(&call.command).args(drop_in.cargo_options());
+    let cargo = cargo.env("CARGO_TARGET_DIR", &program.target_dir);
+    let folder = env::current_dir().map_err(|error| format!("no current folder: {error}"))?;
+    if !call.runs_something() || runner::user_has_runner(&folder, &call.args) {
+        return cargo.args(&call.args).run();
+    }
+    let ends_loan = {
+        let loan = loan.clone();
+        // The call of `end` after cargo's end returns the error, if there is one.
+        move || drop(loan.end())
+    };
+    let link_failed = |error| format!("could not prepare the start of the program: {error}");
+    let link = RunnerLink::new(ends_loan).map_err(link_failed)?;
+    let options = link.cargo_options(&program::targets(call)).map_err(link_failed)?;
+    cargo.inherit(link.descriptor()).args(options).args(&call.args).run()
+}
+
+/// Replaces this process by the same call with another toolchain. Returns the message if it fails.
+fn run_on_toolchain(name: &str, args: &[String]) -> String {
+    let own_path = match env::current_exe() {
+        Ok(path) => path,
+        Err(error) => return format!("could not find the path of cargo-wakeful: {error}"),
+    };
+    // Without CARGO, the cargo of the toolchain is used and not the one that started this process.
+    let mut rustup = Command::new("rustup");
+    rustup.args(["run", name]).arg(own_path).args(args).env_remove("CARGO");
+    let error = rustup.exec();
+    format!("`+{name}` needs rustup, which could not be run: {error}")
 }
 
 fn print_error(message: &str) -> ExitCode {
-    eprintln!("cargo wakeful: {message}");
+    print_note(message);
     ExitCode::from(101)
 }

@@ -84,7 +84,7 @@ pub fn explain_none(all: &[TokioPackage<'_>], drop_in: &DropIn) -> String {
 
 /// Returns a line for each dependency on a version or feature of Tokio that the drop-in does not
 /// have.
-fn unmet_requests(metadata: &Value, found: &TokioPackage<'_>, drop_in: &DropIn) -> Vec<String> {
+pub fn unmet_requests(metadata: &Value, found: &TokioPackage<'_>, drop_in: &DropIn) -> Vec<String> {
     let mut unmet_requests = Vec::new();
     let packages = metadata["packages"].as_array().into_iter().flatten();
     for package in packages {
@@ -105,16 +105,35 @@ fn unmet_requests(metadata: &Value, found: &TokioPackage<'_>, drop_in: &DropIn) 
                     drop_in.version
                 ));
             }
-            let features = asked["features"].as_array().into_iter().flatten();
-            for feature in features.filter_map(Value::as_str) {
-                if !drop_in.features.iter().any(|ours| ours == feature) {
-                    unmet_requests.push(format!(
-                        "`{dependent}` requires tokio's feature `{feature}`, which Wakeful does not have."
-                    ));
-                }
-            }
+            unmet_requests.extend(unknown_features(dependent, asked, drop_in));
         }
     }
     unmet_requests.dedup();
     unmet_requests
+}
+
+/// Returns a line for each feature that a package of `metadata` requires of Tokio, in any version,
+/// and that the drop-in does not have.
+pub fn missing_features(metadata: &Value, drop_in: &DropIn) -> Vec<String> {
+    let mut missing = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let dependent = package["name"].as_str().unwrap_or_default();
+        let dependencies = package["dependencies"].as_array().into_iter().flatten();
+        for dependency in dependencies.filter(|dependency| dependency["name"] == "tokio") {
+            missing.extend(unknown_features(dependent, dependency, drop_in));
+        }
+    }
+    missing.dedup();
+    missing
+}
+
+fn unknown_features(dependent: &str, dependency: &Value, drop_in: &DropIn) -> Vec<String> {
+    let features = dependency["features"].as_array().into_iter().flatten();
+    let unknown = features
+        .filter_map(Value::as_str)
+        .filter(|feature| !drop_in.features.iter().any(|ours| ours == feature));
+    let line = |feature| {
+        format!("`{dependent}` requires tokio's feature `{feature}`, which Wakeful does not have.")
+    };
+    unknown.map(line).collect()
 }

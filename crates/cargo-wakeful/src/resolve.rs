@@ -1,16 +1,15 @@
 //! Resolving the program with Wakeful's `tokio`, and checking that it replaced Tokio.
 
-use std::process::Command;
-
 use semver::Version;
 use serde_json::Value;
 
 use crate::Stop;
-use crate::cargo::Captured;
+use crate::cargo::{Captured, Cargo};
 use crate::drop_in::DropIn;
 use crate::invocation::Invocation;
 use crate::not_replaced;
-use crate::program::parse_metadata;
+use crate::output::print_note;
+use crate::program::{parse_metadata, targets};
 use crate::tokio_package::{is_crates_io, tokio_packages, unreplaced_tokio};
 
 #[cfg(test)]
@@ -38,10 +37,10 @@ pub fn prepare(call: &Invocation, drop_in: &DropIn) -> Result<(), Stop> {
         return Err(not_replaced::explain_none(&all, drop_in).into());
     }
     for old in all.iter().filter(|found| found.version.major != drop_in.version.major) {
-        eprintln!(
-            "cargo wakeful: note: a dependency uses tokio {}, which is built next to Wakeful's tokio {}",
+        print_note(format_args!(
+            "note: a dependency uses tokio {}, which is built next to Wakeful's tokio {}",
             old.version, drop_in.version
-        );
+        ));
     }
     Ok(())
 }
@@ -73,9 +72,7 @@ fn update_conflicts(
     }
     if !updated.is_empty() {
         let updated = updated.join(", ");
-        eprintln!(
-            "cargo wakeful: note: updated for this command only, since Wakeful needs newer versions: {updated}"
-        );
+        print_note(format_args!("note: updated, since Wakeful needs newer versions: {updated}"));
     }
     Ok(None)
 }
@@ -104,30 +101,83 @@ fn conflicting_packages(cargo_output: &str) -> impl Iterator<Item = String> + '_
 }
 
 fn resolved(call: &Invocation, drop_in: &DropIn) -> Result<Value, Stop> {
-    let mut targets = call.targets.clone();
-    if targets.is_empty() {
-        targets.extend(host());
+    let all = metadata(drop_in.cargo(), call, &["--all-features".to_owned()])?;
+    if all.is_success {
+        return parse_metadata(all);
     }
-    // Restricts the platforms, so that packages for other systems are not downloaded.
+    // The packages of features that the call does not enable may not have been downloaded.
+    let enabled = metadata(drop_in.cargo(), call, &call.feature_args)?;
+    if enabled.is_success {
+        return parse_metadata(enabled);
+    }
+    if let Some(missing) = missing_features(call, drop_in, &all.stderr)? {
+        return Err(Stop::Message(missing));
+    }
+    Err(Stop::Message(format!(
+        "cargo cannot resolve the program with Wakeful's tokio {}. Its message:\n\n{}\n\n\
+         If the program resolves without Wakeful, either a dependency requires a version of Tokio that Wakeful does\n\
+         not have, or a crate that Wakeful needs (libc, bytes, socket2) is not available, for example because of\n\
+         vendored sources or --offline.",
+        drop_in.version,
+        shortened(all.stderr.trim_end())
+    )))
+}
+
+/// Runs `cargo metadata` for the platforms that the call builds for, so that packages for other
+/// systems are not downloaded.
+pub fn metadata(cargo: Cargo, call: &Invocation, features: &[String]) -> Result<Captured, Stop> {
+    let targets = targets(call);
     let filters = targets.iter().flat_map(|target| ["--filter-platform", target]);
-    let metadata = drop_in
-        .cargo()
-        .args(["metadata", "--all-features", "--format-version=1"])
+    let metadata = cargo
+        .args(["metadata", "--format-version=1"])
+        .args(features)
         .args(filters)
         .args(&call.resolve_args)
         .capture()?;
     stop_if_interrupted(&metadata)?;
-    if !metadata.is_success {
-        return Err(Stop::Message(format!(
-            "cargo cannot resolve the program with Wakeful's tokio {}. Its message:\n\n{}\n\
-             If the program resolves without Wakeful, either a dependency requires a version or a feature of Tokio that\n\
-             Wakeful does not have, or a crate that Wakeful needs (libc, bytes, socket2) is not available, for example\n\
-             because of vendored sources or --offline.",
+    Ok(metadata)
+}
+
+/// Returns a message that names features of Tokio that do not exist, if cargo reports such.
+fn missing_features(
+    call: &Invocation,
+    drop_in: &DropIn,
+    cargo_output: &str,
+) -> Result<Option<String>, Stop> {
+    if !cargo_output.contains("tokio") || !cargo_output.contains("feature") {
+        return Ok(None);
+    }
+    // Without its dependencies, the program itself is described even if it does not resolve.
+    let members = Cargo::new()
+        .args(["metadata", "--no-deps", "--format-version=1"])
+        .args(&call.resolve_args)
+        .capture()?;
+    let members = parse_metadata(members)?;
+    let missing = not_replaced::missing_features(&members, drop_in);
+    if !missing.is_empty() {
+        return Ok(Some(format!(
+            "the program cannot be resolved with Wakeful's tokio {}; nothing was run.\n{}\n\
+             Remove the feature from Cargo.toml, or correct its name.",
             drop_in.version,
-            metadata.stderr.trim_end()
+            missing.join("\n")
         )));
     }
-    parse_metadata(metadata)
+    Ok(None)
+}
+
+/// Shortens cargo's lists of all versions of a package.
+fn shortened(cargo_output: &str) -> String {
+    const SHOWN: usize = 4;
+    let short = |line: &str| {
+        let Some((before, versions)) = line.split_once(" are: ") else { return line.to_owned() };
+        let versions: Vec<&str> = versions.split(", ").collect();
+        if versions.len() <= SHOWN {
+            return line.to_owned();
+        }
+        let (shown, rest) = versions.split_at(SHOWN);
+        format!("{before} are: {}, and {} more", shown.join(", "), rest.len())
+    };
+    cargo_output.lines().map(short).collect::<Vec<_>>().join("\n")
 }
 
 fn stop_if_interrupted(captured: &Captured) -> Result<(), Stop> {
@@ -135,11 +185,4 @@ fn stop_if_interrupted(captured: &Captured) -> Result<(), Stop> {
         Some(_) => Err(Stop::CargoFailed(captured.ended)),
         None => Ok(()),
     }
-}
-
-fn host() -> Option<String> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).arg("-vV").output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
 }

@@ -3,65 +3,17 @@
 
 mod common;
 
+use std::env;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, Output, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use common::{Folder, contents, start, stderr, stdout};
-
-const MAIN: &str = r#"
-    fn main() {
-        println!("{}", tokio::STAND_IN);
-        match std::env::args().nth(1).as_deref() {
-            Some("wait") => std::thread::sleep(std::time::Duration::from_secs(600)),
-            Some(code) => std::process::exit(code.parse().unwrap()),
-            None => {}
-        }
-    }
-
-    #[test]
-    fn is_on_the_stand_in() {
-        assert_eq!(tokio::STAND_IN, "the stand-in");
-    }
-"#;
-
-/// Creates a program that only compiles with the stand-in. `dependencies` is the end of its
-/// manifest.
-fn program(test: &str, dependencies: &str) -> Folder {
-    let folder = Folder::new(test);
-    let head = "[package]\nname = 'program'\nversion = '0.1.0'\nedition = '2021'\n";
-    folder.write("program/Cargo.toml", &format!("{head}[dependencies]\n{dependencies}\n"));
-    folder.write("program/src/main.rs", MAIN);
-    stand_in(&folder, "stand-in", "the stand-in");
-    folder
-}
-
-fn stand_in(folder: &Folder, name: &str, says: &str) {
-    let manifest = "[package]\nname = \"tokio\"\nversion = \"1.54.1\"\nedition = \"2021\"\n[features]\nrt = []\n[workspace]\n";
-    folder.write(&format!("{name}/Cargo.toml"), manifest);
-    folder.write(&format!("{name}/src/lib.rs"), &format!("pub const STAND_IN: &str = {says:?};"));
-}
-
-/// Returns a call of `cargo wakeful` for the program, with the stand-in as the drop-in.
-fn wakeful(folder: &Folder, args: &[&str]) -> Command {
-    let mut command = folder.wakeful(args);
-    command.current_dir(folder.path("program")).env("WAKEFUL_PATH", folder.path("stand-in"));
-    command
-}
-
-fn output(folder: &Folder, args: &[&str]) -> Output {
-    wakeful(folder, args).output().unwrap()
-}
-
-/// Writes a lock file that contains this version of the real Tokio.
-fn lock(folder: &Folder, version: &str) {
-    folder.cargo(&["generate-lockfile", "--manifest-path", "program/Cargo.toml"]);
-    let manifest = ["--manifest-path", "program/Cargo.toml"];
-    folder.cargo(&[&["update", "tokio", "--precise", version][..], &manifest].concat());
-}
+use common::{Folder, contents, lock, output, program, stand_in, start, stderr, stdout, wakeful};
 
 fn signal(child: &Child, signal: i32) {
     // SAFETY: `kill` accesses no memory of this process. The child has not been reaped, so the id
@@ -207,17 +159,17 @@ fn help_and_version_need_no_program() {
 }
 
 #[test]
-fn a_signal_ends_both_processes_and_the_lock_file_is_restored() {
+fn a_signal_ends_both_processes() {
     let folder = program("signal", "tokio = '1'");
     lock(&folder, "1.54.1");
     let before = contents(&folder.path("program"));
     for number in [libc::SIGINT, libc::SIGTERM] {
         let (mut child, line) = start(wakeful(&folder, &["run", "--quiet", "--", "wait"]));
         assert_eq!(line, "the stand-in\n");
-        assert_ne!(
+        assert_eq!(
             contents(&folder.path("program")),
             before,
-            "the lock file is changed while the program runs"
+            "the lock file is restored before the program runs"
         );
         signal(&child, number);
         assert_eq!(child.wait().unwrap().signal(), Some(number));
@@ -242,15 +194,38 @@ fn the_lock_file_is_restored_after_a_signal_at_any_moment() {
     }
 }
 
+/// Makes the build of the program wait until the file `go-on` exists in the folder.
+fn slow_build(folder: &Folder) {
+    let script = format!(
+        "fn main() {{\n    println!(\"cargo::rerun-if-changed=none\");\n    std::fs::write({:?}, \"\").unwrap();\n    \
+         while !std::path::Path::new({:?}).exists() {{\n        \
+         std::thread::sleep(std::time::Duration::from_millis(10));\n    }}\n}}\n",
+        folder.path("building"),
+        folder.path("go-on")
+    );
+    folder.write("program/build.rs", &script);
+}
+
+fn wait_until_building(folder: &Folder) {
+    let start = Instant::now();
+    while !folder.path("building").exists() {
+        assert!(start.elapsed() < Duration::from_secs(120), "the build does not start");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn the_next_call_restores_the_lock_file_of_a_killed_one() {
     let folder = program("killed", "tokio = '1'");
     lock(&folder, "1.40.0");
+    slow_build(&folder);
     let before = contents(&folder.path("program"));
-    let (mut child, _) = start(wakeful(&folder, &["run", "--quiet", "--", "wait"]));
+    let mut child = wakeful(&folder, &["build", "--quiet"]).stdout(Stdio::piped()).spawn().unwrap();
+    wait_until_building(&folder);
     child.kill().unwrap();
     child.wait().unwrap();
-    // Reaches the end once the program has ended: the kernel ends it together with the killed call.
+    folder.write("go-on", "");
+    // Reaches the end once cargo has ended: the kernel ends it together with the killed call.
     io::copy(&mut child.stdout.take().unwrap(), &mut io::sink()).unwrap();
     assert_ne!(contents(&folder.path("program")), before);
     let next = output(&folder, &["check"]);
@@ -267,12 +242,227 @@ fn a_server_and_its_client_run_side_by_side() {
     let (mut server, _) = start(wakeful(&folder, &["run", "--quiet", "--", "wait"]));
     let client = output(&folder, &["run", "--quiet"]);
     assert_eq!(stdout(&client), "the stand-in\n", "{}", stderr(&client));
-    assert_ne!(
-        contents(&folder.path("program")),
-        before,
-        "the server still uses the changed lock file"
-    );
+    assert_eq!(contents(&folder.path("program")), before);
     signal(&server, libc::SIGTERM);
     server.wait().unwrap();
     assert_eq!(contents(&folder.path("program")), before);
+}
+
+#[test]
+fn what_another_program_writes_to_the_lock_file_during_the_build_is_saved() {
+    let folder = program("changed", "tokio = '1'");
+    lock(&folder, "1.54.1");
+    slow_build(&folder);
+    let before = contents(&folder.path("program"));
+    let mut call = wakeful(&folder, &["build", "--quiet"]);
+    // A home of its own, so that the saved file goes away with the folder.
+    let home = folder.path("home");
+    let real_home = env::var("CARGO_HOME").map(PathBuf::from);
+    let real_home =
+        real_home.unwrap_or_else(|_| PathBuf::from(env::var("HOME").unwrap()).join(".cargo"));
+    fs::create_dir_all(&home).unwrap();
+    for shared in ["registry", "git"] {
+        let _ = std::os::unix::fs::symlink(real_home.join(shared), home.join(shared));
+    }
+    let child = call.env("CARGO_HOME", &home).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until_building(&folder);
+    fs::write(folder.path("program/Cargo.lock"), "an update").unwrap();
+    folder.write("go-on", "");
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(contents(&folder.path("program")), before);
+    let message = stderr(&output);
+    assert!(message.contains("another program changed Cargo.lock during the build"), "{message}");
+    let saved = message.lines().find_map(|line| line.strip_prefix("the changed content is in "));
+    let saved = saved.unwrap().trim_end_matches('.');
+    assert_eq!(fs::read_to_string(saved).unwrap(), "an update");
+}
+
+#[test]
+fn a_change_of_the_lock_file_while_the_program_runs_stays() {
+    let folder = program("meanwhile", "tokio = '1'");
+    lock(&folder, "1.54.1");
+    let (mut child, _) = start(wakeful(&folder, &["run", "--quiet", "--", "wait"]));
+    folder.cargo(&[
+        "update",
+        "tokio",
+        "--precise",
+        "1.40.0",
+        "--manifest-path",
+        "program/Cargo.toml",
+    ]);
+    let updated = contents(&folder.path("program"));
+    signal(&child, libc::SIGTERM);
+    child.wait().unwrap();
+    assert_eq!(contents(&folder.path("program")), updated);
+}
+
+#[test]
+fn the_lock_file_is_restored_before_tests_and_doc_tests_run() {
+    let folder = program("before-tests", "tokio = '1'");
+    lock(&folder, "1.40.0");
+    folder.write(
+        "program/src/lib.rs",
+        "//! ```\n//! assert!(std::fs::read_to_string(\"Cargo.lock\").unwrap().contains(\"1.40.0\"));\n//! ```\n",
+    );
+    folder.write(
+        "program/tests/lock.rs",
+        "#[test]\nfn lock() {\n    assert!(std::fs::read_to_string(\"Cargo.lock\").unwrap().contains(\"1.40.0\"));\n    \
+         assert_eq!(tokio::STAND_IN, \"the stand-in\");\n}\n",
+    );
+    let before = contents(&folder.path("program"));
+    let output = output(&folder, &["test", "--quiet"]);
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    assert_eq!(contents(&folder.path("program")), before);
+}
+
+#[test]
+fn a_runner_of_the_user_is_used() {
+    let folder = program("runner", "tokio = '1'");
+    lock(&folder, "1.54.1");
+    folder.write("program/.cargo/config.toml", "[target.'cfg(unix)']\nrunner = ['env', 'A=1']\n");
+    let before = contents(&folder.path("program"));
+    let ran = output(&folder, &["run"]);
+    assert_eq!(stdout(&ran), "the stand-in\n", "{}", stderr(&ran));
+    assert!(stderr(&ran).contains("Running `env A=1 "), "{}", stderr(&ran));
+    assert_eq!(contents(&folder.path("program")), before);
+}
+
+#[test]
+fn each_call_says_that_it_is_on_wakeful_unless_it_is_quiet() {
+    let folder = program("says", "tokio = '1'");
+    for _ in 0..2 {
+        let text = stderr(&output(&folder, &["check"]));
+        assert!(text.contains("cargo wakeful: on Wakeful's tokio 1.54.1, "), "{text}");
+    }
+    let quiet = stderr(&output(&folder, &["check", "--quiet"]));
+    assert_eq!(quiet, "");
+}
+
+#[test]
+fn builds_go_below_the_folder_that_the_environment_names() {
+    let folder = program("target-dir", "tokio = '1'");
+    let mut call = wakeful(&folder, &["build", "--quiet"]);
+    let output = call.env("CARGO_TARGET_DIR", folder.path("builds")).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(folder.path("builds/wakeful/debug/program").exists());
+    assert!(!folder.path("builds/debug").exists(), "the place of builds with Tokio");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = Folder::new("reader");
+    let mut child =
+        folder.wakeful(&["--help"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn locked_and_frozen_download_nothing_that_cargo_does_not() {
+    let folder = program(
+        "frozen",
+        "tokio = '1'\n[target.'cfg(windows)'.dependencies]\nwindows-sys = '0.59'",
+    );
+    lock(&folder, "1.54.1");
+    // An empty home without packages, but with the index.
+    for args in [&["check", "--locked"][..], &["check", "--frozen"]] {
+        let output = wakeful(&folder, args).env("CARGO_NET_OFFLINE", "true").output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+    }
+    // Still checked: the lock file does not have this dependency.
+    let manifest = fs::read_to_string(folder.path("program/Cargo.toml")).unwrap();
+    folder
+        .write("program/Cargo.toml", &manifest.replace("tokio = '1'", "tokio = '1'\nlibc = '0.2'"));
+    let stale = output(&folder, &["check", "--locked"]);
+    assert_eq!(stale.status.code(), Some(101));
+    assert!(stderr(&stale).contains("--locked"), "{}", stderr(&stale));
+}
+
+#[test]
+fn a_feature_that_no_tokio_has_is_named_without_a_list_of_versions() {
+    let folder = program("typo", "tokio = { version = '1', features = ['rt', 'no-such-thing'] }");
+    let output = output(&folder, &["check"]);
+    assert_eq!(output.status.code(), Some(101));
+    let text = stderr(&output);
+    assert!(text.contains("`program` requires tokio's feature `no-such-thing`"), "{text}");
+    assert!(!text.contains("1.53.0"), "{text}");
+}
+
+#[test]
+fn clippy_doc_and_tree_run_on_the_drop_in() {
+    let folder = program("other", "tokio = '1'");
+    lock(&folder, "1.40.0");
+    let before = contents(&folder.path("program"));
+    for args in
+        [&["clippy", "--", "-D", "warnings"][..], &["doc", "--no-deps"], &["tree", "-i", "tokio"]]
+    {
+        let output = output(&folder, args);
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        assert_eq!(contents(&folder.path("program")), before, "{args:?}");
+        if args[0] == "tree" {
+            assert!(stdout(&output).starts_with("tokio v1.54.1 (/"), "{}", stdout(&output));
+        }
+    }
+}
+
+#[test]
+fn nextest_runs_on_the_drop_in() {
+    if !Command::new("cargo-nextest").arg("--version").output().is_ok_and(|it| it.status.success())
+    {
+        eprintln!("skipped: cargo-nextest is not installed");
+        return;
+    }
+    let folder = program("nextest", "tokio = '1'");
+    lock(&folder, "1.40.0");
+    let before = contents(&folder.path("program"));
+    let output = output(&folder, &["nextest", "run"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 passed"), "{}", stderr(&output));
+    assert_eq!(contents(&folder.path("program")), before);
+}
+
+#[test]
+fn a_command_that_builds_tokio_after_all_is_reported() {
+    let folder = program("ignores", "tokio = '1'");
+    lock(&folder, "1.54.1");
+    // A clippy that ignores its options.
+    let script = format!("#!/bin/sh\n{:?} build --quiet 2> /dev/null\nexit 0\n", env!("CARGO"));
+    folder.write("bin/cargo-clippy", &script);
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(folder.path("bin/cargo-clippy"), executable).unwrap();
+    let path = format!("{}:{}", folder.path("bin").display(), env::var("PATH").unwrap());
+    let output = wakeful(&folder, &["clippy"]).env("PATH", path).output().unwrap();
+    assert_eq!(output.status.code(), Some(101));
+    let text = stderr(&output);
+    assert!(text.contains("`cargo clippy` has built Tokio"), "{text}");
+    assert!(text.contains("cargo wakeful add"), "what to do instead: {text}");
+}
+
+#[test]
+fn another_toolchain_can_be_named_first() {
+    let Ok(list) = Command::new("rustup").args(["toolchain", "list", "--quiet"]).output() else {
+        eprintln!("skipped: rustup is not installed");
+        return;
+    };
+    let names = stdout(&list);
+    let Some(name) = names.lines().next() else { return };
+    let folder = program("toolchain", "tokio = '1'");
+    let checked = output(&folder, &[&format!("+{name}"), "check"]);
+    assert!(checked.status.success(), "{}", stderr(&checked));
+    assert!(stderr(&checked).contains("on Wakeful's tokio"), "{}", stderr(&checked));
+    let missing = output(&folder, &["+no-such-toolchain", "check"]);
+    assert!(!missing.status.success());
+}
+
+#[test]
+fn a_program_with_unstable_parts_of_tokio_is_told_where_to_look() {
+    let folder = program("unstable", "tokio = '1'");
+    folder
+        .write("program/.cargo/config.toml", "[build]\nrustflags = ['--cfg', 'tokio_unstable']\n");
+    let text = stderr(&output(&folder, &["check"]));
+    assert!(text.contains("`--cfg tokio_unstable` is set"), "{text}");
+    assert!(text.contains("cargo wakeful doctor"), "{text}");
 }

@@ -30,6 +30,9 @@
 //! [`Builder`] configures a runtime, [`Runtime`] owns it and shuts it down when dropped, and
 //! [`RuntimeMetrics`] reads its counters.
 //!
+//! With the environment variable `WAKEFUL_VERSION=1`, the first runtime of a process prints
+//! Wakeful's version to standard error.
+//!
 //! Code that runs inside a runtime (in a task or in `block_on`) needs no reference to it: `spawn`,
 //! sockets and timers use the runtime of the calling thread, which [`Handle::current`] returns.
 //! Other code, for example on a thread of another library, keeps a [`Handle`].
@@ -41,6 +44,7 @@ mod local_runtime;
 #[expect(clippy::module_inception, reason = "the file is named after the type in it")]
 mod runtime;
 mod runtime_metrics;
+mod version_note;
 
 pub use crate::config::UnhandledPanic;
 pub use crate::stall::{Stall, StallOutcome};

@@ -311,6 +311,20 @@ fn worker_threads_come_from_the_environment_unless_set() {
 }
 
 #[test]
+fn the_first_runtime_prints_the_version_if_the_environment_asks_for_it() {
+    for (value, expected) in [("1", 1), ("0", 0), ("", 0)] {
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "prints_its_workers", "--nocapture"])
+            .env("WAKEFUL_VERSION", value)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        let line = concat!("wakeful: this program runs on Wakeful ", env!("CARGO_PKG_VERSION"));
+        assert_eq!(text.lines().filter(|found| *found == line).count(), expected, "{text}");
+    }
+}
+
+#[test]
 fn prints_its_workers() {
     let by_default = Builder::new_multi_thread().build().unwrap().metrics().num_workers();
     let set =

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::{Invocation, Request, help, parse};
+use super::{Doctor, Edit, Invocation, Request, Topic, help, parse};
 
 fn asked(line: &str) -> Result<Request, String> {
     parse(line.split_whitespace().map(str::to_owned))
@@ -16,26 +16,27 @@ fn call(line: &str) -> Invocation {
 #[test]
 fn the_leading_word_wakeful_is_optional() {
     assert_eq!(asked("wakeful run --release"), asked("run --release"));
-    assert_eq!(asked("wakeful"), Ok(Request::Help));
-    assert_eq!(asked(""), Ok(Request::Help));
+    assert_eq!(asked("wakeful"), Ok(Request::Help(Topic::All)));
+    assert_eq!(asked(""), Ok(Request::Help(Topic::All)));
     assert_eq!(asked("wakeful --version"), Ok(Request::Version));
-    assert_eq!(asked("wakeful -h"), Ok(Request::Help));
+    assert_eq!(asked("wakeful -h"), Ok(Request::Help(Topic::All)));
 }
 
 #[test]
 fn short_names_work_and_arguments_are_unchanged() {
     let call = call("wakeful t --release -p one -- --nocapture --locked");
-    assert_eq!(call.subcommand, "t");
+    assert_eq!(call.command, ["t"]);
     assert_eq!(call.args, ["--release", "-p", "one", "--", "--nocapture", "--locked"]);
     assert!(!call.is_locked, "what follows -- is not cargo's");
 }
 
 #[test]
 fn an_unknown_command_is_refused_with_a_list_of_commands() {
-    for line in ["wakeful publish", "wakeful --release run"] {
-        let message = asked(line).unwrap_err();
-        assert!(message.contains("run, test, build, bench, check"), "{message}");
-    }
+    let message = asked("wakeful publish").unwrap_err();
+    assert!(message.contains("run, test, build, bench, check"), "{message}");
+    assert!(message.contains("cargo wakeful add"), "what to do instead: {message}");
+    let message = asked("wakeful --release run").unwrap_err();
+    assert!(message.contains("cargo wakeful run --release"), "{message}");
 }
 
 #[test]
@@ -77,6 +78,73 @@ fn a_missing_value_is_named() {
 
 #[test]
 fn the_help_shows_the_default_checkout() {
-    let text = help(Path::new("/some/where"));
+    let text = help(Topic::All, Path::new("/some/where"));
     assert!(text.contains("/some/where") && text.contains("WAKEFUL_PATH"), "{text}");
+}
+
+#[test]
+fn no_line_of_a_help_text_is_wider_than_a_terminal() {
+    for topic in [Topic::All, Topic::Add, Topic::Remove, Topic::Doctor] {
+        let text = help(topic, Path::new("/some/where"));
+        assert!(text.contains("Usage: cargo wakeful"), "{text}");
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(100), "{widest:?} in {topic:?}");
+        assert_eq!(asked(&format!("help {}", topic.name())), Ok(Request::Help(topic)));
+    }
+    assert_eq!(asked("wakeful doctor --help"), Ok(Request::Help(Topic::Doctor)));
+    assert_eq!(asked("wakeful add -h"), Ok(Request::Help(Topic::Add)));
+}
+
+#[test]
+fn commands_of_other_programs_are_marked() {
+    let clippy = call("clippy --all-targets -- -D warnings");
+    assert!(clippy.is_external && !clippy.runs_something());
+    let nextest = call("nextest run --cargo-profile release -E test(a)");
+    assert_eq!(nextest.command, ["nextest", "run"]);
+    assert_eq!(nextest.args, ["--cargo-profile", "release", "-E", "test(a)"]);
+    assert!(nextest.is_external && nextest.runs_something());
+    assert!(!call("doc --no-deps").is_external);
+    assert!(asked("nextest --workspace").unwrap_err().contains("cargo wakeful nextest run"));
+    assert!(call("nextest --help").asks_for_help);
+}
+
+#[test]
+fn a_toolchain_comes_first() {
+    let args = vec!["test".to_owned(), "--lib".to_owned()];
+    let expected = Request::Toolchain { name: "nightly".to_owned(), args };
+    assert_eq!(asked("wakeful +nightly test --lib"), Ok(expected));
+}
+
+#[test]
+fn features_and_quietness_are_read() {
+    let call = call("test -q -F a,b --features=c --no-default-features --all-features");
+    let expected =
+        ["--features", "a,b", "--features", "c", "--no-default-features", "--all-features"];
+    assert_eq!(call.feature_args, expected);
+    assert!(call.is_quiet);
+}
+
+#[test]
+fn options_of_add_remove_and_doctor_are_read() {
+    let edit = Edit {
+        manifest_path: Some("a/Cargo.toml".into()),
+        is_dry_run: true,
+        is_offline: true,
+        ..Edit::default()
+    };
+    assert_eq!(asked("add --manifest-path a/Cargo.toml -n --offline"), Ok(Request::Add(edit)));
+    let edit = Edit { manifest_path: Some("a/Cargo.toml".into()), ..Edit::default() };
+    assert_eq!(asked("remove --manifest-path=a/Cargo.toml"), Ok(Request::Remove(edit)));
+    let doctor = Doctor { prints_json: true, ..Doctor::default() };
+    assert_eq!(asked("doctor --json"), Ok(Request::Doctor(doctor)));
+    let Ok(Request::Add(edit)) = asked("add --git https://example.org/wakeful --rev 0a1b") else {
+        panic!("not read");
+    };
+    assert_eq!(edit.git.as_deref(), Some("https://example.org/wakeful"));
+    assert_eq!(edit.git_at, Some(("rev", "0a1b".to_owned())));
+    for line in
+        ["add --git", "add --rev 0a1b", "remove --git a", "remove tokio", "doctor --manifest-path"]
+    {
+        assert!(asked(line).is_err(), "{line}");
+    }
 }

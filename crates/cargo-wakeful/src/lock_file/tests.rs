@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{env, process};
 
-use super::{LockFileLoan, borrow_in};
+use super::{LockFileLoan, SharedLoan, borrow_in};
 
 /// A temporary workspace and home, deleted at the end of the test.
 struct TestDirs(PathBuf);
@@ -60,7 +60,6 @@ fn contents_permissions_and_time_are_restored() {
     let mut lent = dirs.borrow();
     fs::write(&path, "patched").unwrap();
     lent.mark_prepared().unwrap();
-    fs::write(&path, "changed again").unwrap();
     lent.give_back().unwrap();
 
     assert_eq!(text(&path), "before");
@@ -154,4 +153,64 @@ fn a_symbolic_link_is_preserved() {
     lent.give_back().unwrap();
     assert!(fs::symlink_metadata(dirs.lock_file()).unwrap().is_symlink());
     assert_eq!(text(&real), "before");
+}
+
+#[test]
+fn a_change_by_another_program_during_a_loan_is_saved() {
+    let dirs = TestDirs::new("another");
+    let path = dirs.lock_file();
+    fs::write(&path, "before").unwrap();
+    let mut changed = Vec::new();
+    for update in ["first update", "second update"] {
+        let mut lent = dirs.borrow();
+        fs::write(&path, "patched").unwrap();
+        lent.mark_prepared().unwrap();
+        let folder = lent.folder.clone();
+        fs::write(&path, update).unwrap();
+        lent.give_back().unwrap();
+        assert_eq!(text(&path), "before");
+        changed = vec![folder.join("changed"), folder.join("changed-2")];
+    }
+    assert_eq!(text(&changed[0]), "first update");
+    assert_eq!(text(&changed[1]), "second update");
+}
+
+#[test]
+fn a_file_that_is_restored_meanwhile_is_no_change() {
+    let dirs = TestDirs::new("same");
+    fs::write(dirs.lock_file(), "before").unwrap();
+    let mut lent = dirs.borrow();
+    fs::write(dirs.lock_file(), "patched").unwrap();
+    lent.mark_prepared().unwrap();
+    fs::write(dirs.lock_file(), "before").unwrap();
+    lent.give_back().unwrap();
+    assert_eq!(text(&dirs.lock_file()), "before");
+    assert_eq!(dirs.left_at_home(), 0);
+}
+
+#[test]
+fn a_loan_that_is_kept_leaves_the_changed_file() {
+    let dirs = TestDirs::new("keep");
+    fs::write(dirs.lock_file(), "before").unwrap();
+    let lent = dirs.borrow();
+    fs::write(dirs.lock_file(), "patched for good").unwrap();
+    assert!(lent.is_only_one().unwrap());
+    lent.keep();
+    assert_eq!(text(&dirs.lock_file()), "patched for good");
+    assert_eq!(dirs.left_at_home(), 0);
+}
+
+#[test]
+fn a_shared_loan_ends_once() {
+    let dirs = TestDirs::new("shared");
+    fs::write(dirs.lock_file(), "before").unwrap();
+    let mut lent = dirs.borrow();
+    fs::write(dirs.lock_file(), "patched").unwrap();
+    lent.mark_prepared().unwrap();
+    let shared = SharedLoan::new(lent);
+    shared.clone().end().unwrap();
+    assert_eq!(text(&dirs.lock_file()), "before");
+    fs::write(dirs.lock_file(), "changed later").unwrap();
+    shared.end().unwrap();
+    assert_eq!(text(&dirs.lock_file()), "changed later");
 }

@@ -14,6 +14,8 @@ fn ours() -> DropIn {
         dir: "/wakeful/crates/tokio-drop-in".into(),
         version: Version::new(1, 54, 1),
         features: vec!["rt".to_owned(), "full".to_owned()],
+        wakeful_version: None,
+        rust_version: None,
     }
 }
 

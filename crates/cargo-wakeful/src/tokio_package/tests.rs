@@ -12,6 +12,8 @@ fn the_drop_in_is_recognized_by_its_folder() {
         dir: "/wakeful/crates/tokio-drop-in".into(),
         version: Version::new(1, 54, 1),
         features: Vec::new(),
+        wakeful_version: None,
+        rust_version: None,
     };
     let tokio = |version: &str, dir: &str| json!({ "name": "tokio", "version": version, "manifest_path": dir });
     let ours = tokio("1.54.1", "/wakeful/crates/tokio-drop-in/Cargo.toml");

@@ -97,3 +97,54 @@ pub fn start(mut command: Command) -> (Child, String) {
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     (child, line)
 }
+
+const MAIN: &str = r#"
+    fn main() {
+        println!("{}", tokio::STAND_IN);
+        match std::env::args().nth(1).as_deref() {
+            Some("wait") => std::thread::sleep(std::time::Duration::from_secs(600)),
+            Some(code) => std::process::exit(code.parse().unwrap()),
+            None => {}
+        }
+    }
+
+    #[test]
+    fn is_on_the_stand_in() {
+        assert_eq!(tokio::STAND_IN, "the stand-in");
+    }
+"#;
+
+/// Creates a program that only compiles with the stand-in. `dependencies` is the end of its
+/// manifest.
+pub fn program(test: &str, dependencies: &str) -> Folder {
+    let folder = Folder::new(test);
+    let head = "[package]\nname = 'program'\nversion = '0.1.0'\nedition = '2021'\n";
+    folder.write("program/Cargo.toml", &format!("{head}[dependencies]\n{dependencies}\n"));
+    folder.write("program/src/main.rs", MAIN);
+    stand_in(&folder, "stand-in", "the stand-in");
+    folder
+}
+
+pub fn stand_in(folder: &Folder, name: &str, says: &str) {
+    let manifest = "[package]\nname = \"tokio\"\nversion = \"1.54.1\"\nedition = \"2021\"\n[features]\nrt = []\n[workspace]\n";
+    folder.write(&format!("{name}/Cargo.toml"), manifest);
+    folder.write(&format!("{name}/src/lib.rs"), &format!("pub const STAND_IN: &str = {says:?};"));
+}
+
+/// Returns a call of `cargo wakeful` for the program, with the stand-in as the drop-in.
+pub fn wakeful(folder: &Folder, args: &[&str]) -> Command {
+    let mut command = folder.wakeful(args);
+    command.current_dir(folder.path("program")).env("WAKEFUL_PATH", folder.path("stand-in"));
+    command
+}
+
+pub fn output(folder: &Folder, args: &[&str]) -> Output {
+    wakeful(folder, args).output().unwrap()
+}
+
+/// Writes a lock file that contains this version of the real Tokio.
+pub fn lock(folder: &Folder, version: &str) {
+    folder.cargo(&["generate-lockfile", "--manifest-path", "program/Cargo.toml"]);
+    let manifest = ["--manifest-path", "program/Cargo.toml"];
+    folder.cargo(&[&["update", "tokio", "--precise", version][..], &manifest].concat());
+}

@@ -1,6 +1,6 @@
 //! The builder of runtimes.
 
-use super::{Handle, LocalOptions, LocalRuntime, Runtime};
+use super::{Handle, LocalOptions, LocalRuntime, Runtime, version_note};
 use crate::blocking::Pool;
 use crate::config::{
     Callback, Config, TaskCallback, TaskHooks, ThreadConfig, ThreadNaming, UnhandledPanic,
@@ -724,6 +724,7 @@ impl Builder {
     }
 
     fn build_current_thread(&self, bound_to: Option<ThreadId>) -> io::Result<Runtime> {
+        version_note::print_once();
         let driver = DriverParts::new(self.enable_io.then_some(self.events_max))?;
         let info = self.info(&driver);
         let scheduler = current_thread::new(self.config(), self.pool(0), info, driver, bound_to);
@@ -733,6 +734,7 @@ impl Builder {
 
     #[track_caller]
     fn build_multi_thread(&self) -> io::Result<Runtime> {
+        version_note::print_once();
         assert!(
             !self.start_paused,
             "`Builder::start_paused` called for a multi-thread runtime, whose clock cannot be paused; \
