@@ -12,6 +12,9 @@ use std::task::{Context, Poll, Waker};
 use crate::panics;
 use crate::timeline::Timeline;
 
+mod door;
+#[cfg(test)]
+mod solutions;
 #[cfg(test)]
 mod tests;
 
@@ -169,10 +172,37 @@ fn by_hand(timeline: &Timeline) {
     drive(timeline, &clock, future);
 }
 
+/// A thousand guests, each of whom waits for tea, and one thread that serves them all.
+fn thousand_guests(timeline: &Timeline) {
+    /// What `std::thread` reserves for the stack of a thread, unless told otherwise.
+    const STACK_MIB: usize = 2;
+    const GUESTS: usize = 1000;
+
+    let clock = Clock::default();
+    // On the record would be two thousand polls, so these have a timeline of their own.
+    let quiet = Timeline::new();
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut guests: Vec<_> =
+        (0..GUESTS).map(|_| Box::pin(main_task(&clock, quiet.clone()))).collect();
+    for guest in &mut guests {
+        assert!(guest.as_mut().poll(&mut cx).is_pending(), "the water is not hot yet");
+    }
+    let bytes: usize = guests.iter().map(|guest| mem::size_of_val(&**guest)).sum();
+    timeline.note("guests", format!("{GUESTS} futures wait, in {bytes} bytes"));
+    let mib = GUESTS * STACK_MIB;
+    let threads =
+        format!("{GUESTS} threads would reserve {mib} MiB of address space for their stacks");
+    timeline.note("guests", threads);
+}
+
 /// Runs the step.
 pub fn run(timeline: &Timeline) {
+    timeline.scene("An automatic door: states, events, actions, transitions");
+    door::run(timeline);
     timeline.scene("An async fn");
     as_async_fn(timeline);
     timeline.scene("The same as an enum, by hand");
     by_hand(timeline);
+    timeline.scene("A thousand guests, and one thread that serves them");
+    thousand_guests(timeline);
 }

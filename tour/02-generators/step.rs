@@ -16,8 +16,12 @@ use crate::timeline::Timeline;
 
 mod awaiting;
 mod brew;
+mod dropped_pins;
+mod enum_writer;
 #[cfg(feature = "nightly")]
 mod native;
+#[cfg(test)]
+mod solutions;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -49,6 +53,10 @@ pub fn run(timeline: &Timeline) {
     writer::in_its_place(timeline);
     timeline.scene("Why it must stay in its place");
     writer::boxed_and_loose(timeline);
+    timeline.scene("Wrong: an enum that points into itself, and mem::replace");
+    enum_writer::run(timeline);
+    timeline.scene("A pin that is dropped, and the value that stays");
+    dropped_pins::run(timeline);
     timeline.scene("A timer, driven by resume and yield");
     brew::run(timeline, brew::Brew::new);
     timeline.scene("await is: poll, else yield");

@@ -12,19 +12,23 @@ pub(super) struct Delay {
     slot: Option<Arc<Slot>>,
 }
 
-/// Whom to wake. Between the task, which changes its mind about that, and the thread, which takes it.
-struct Slot {
+/// The waker to call. The task replaces it, and the thread calls it.
+pub(super) struct Slot {
     waker: Mutex<Waker>,
 }
 
 impl Slot {
-    fn update(&self, waker: &Waker) {
+    pub(super) fn new(waker: &Waker) -> Slot {
+        Slot { waker: Mutex::new(waker.clone()) }
+    }
+
+    pub(super) fn update(&self, waker: &Waker) {
         let mut known = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
-        // Mostly it is the same task that polls again, and nothing has to be cloned.
+        // Clones only if `!known.will_wake(waker)`. Mostly the same task polls again.
         known.clone_from(waker);
     }
 
-    fn wake(&self) {
+    pub(super) fn wake(&self) {
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // Not under the lock: a waker is somebody else's code, and it could poll us on the spot.
         waker.wake();
@@ -51,7 +55,7 @@ impl Future for Delay {
             return Poll::Ready(());
         }
         if self.slot.is_none() {
-            let slot = Arc::new(Slot { waker: Mutex::new(cx.waker().clone()) });
+            let slot = Arc::new(Slot::new(cx.waker()));
             self.slot = Some(slot.clone());
             self.alarm.start_thread(move || slot.wake());
         }

@@ -80,8 +80,8 @@ pub(super) fn live_and_die(ledger: &Ledger) {
 
     let left = ledger.references.load(Ordering::Relaxed);
     let verdict = match left {
-        0 => "nobody is left, and it was freed in time".to_owned(),
-        1.. => format!("nobody is left, but the count is {left}: LEAKED"),
+        0 => "no waker is left, and it was freed in time".to_owned(),
+        1.. => format!("no waker is left, but the count is {left}: LEAKED"),
         _ => format!("the count is {left}: it was freed under a waker"),
     };
     ledger.timeline.note("ledger", verdict);

@@ -49,7 +49,7 @@ pub(super) fn waker(bell: Arc<Bell>) -> Waker {
     unsafe { Waker::from_raw(raw) }
 }
 
-static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop);
+pub(super) static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop);
 
 /// # Safety
 /// For all four: `data` is that of a waker from [`waker`] or of a clone of one, which owns a

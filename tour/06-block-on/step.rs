@@ -17,6 +17,8 @@ use crate::timeline::{Timeline, thread_name};
 mod reactor;
 
 #[cfg(test)]
+mod solutions;
+#[cfg(test)]
 mod tests;
 
 pub use reactor::{Closed, Reactor};

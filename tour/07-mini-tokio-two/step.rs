@@ -7,6 +7,7 @@
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
@@ -17,6 +18,8 @@ use crate::timeline::{Timeline, thread_name};
 
 mod queues;
 
+#[cfg(test)]
+mod solutions;
 #[cfg(test)]
 mod tests;
 
@@ -118,7 +121,8 @@ impl Wake for Task {
 impl Drop for Task {
     fn drop(&mut self) {
         if self.slot().is_some() {
-            self.timeline.note(&self.name, "nobody is left who could wake it: dropped, unfinished");
+            self.timeline
+                .note(&self.name, "no waker is left that could wake it: dropped, unfinished");
         }
     }
 }
@@ -235,6 +239,25 @@ fn misfortunes(timeline: &Timeline) -> Report {
     mini_tokio.run()
 }
 
+/// **Wrong**, as in well-known tutorials: the executor has a sender of its own queue, and receives
+/// until there is no sender any more. Returns what the queue says when all tasks are done: first while
+/// the sender is kept, and then when it is not.
+fn keeps_a_sender(timeline: &Timeline) -> [Option<TryRecvError>; 2] {
+    let (sender, scheduled) = mpsc::channel::<Arc<Task>>();
+    let spawner = Spawner { queue: Arc::new(sender), timeline: timeline.clone() };
+    spawner.spawn("only", async {});
+    for task in scheduled.try_iter() {
+        task.take_turn();
+    }
+    // `recv` in place of `try_recv` would not return: a sender is left, so a task may still come.
+    let while_kept = scheduled.try_recv().err();
+    timeline.note("executor", "all tasks are done; recv would sleep forever");
+    drop(spawner);
+    let when_given_up = scheduled.try_recv().err();
+    timeline.note("executor", "gave its sender up; recv says that the queue has ended");
+    [while_kept, when_given_up]
+}
+
 /// Runs the step.
 pub fn run(timeline: &Timeline) {
     timeline.scene("A channel of the standard library");
@@ -247,4 +270,6 @@ pub fn run(timeline: &Timeline) {
     woken_after_ready(timeline);
     timeline.scene("A task that panics, and one that forgets its waker");
     misfortunes(timeline);
+    timeline.scene("Wrong: an executor that keeps a sender");
+    keeps_a_sender(timeline);
 }

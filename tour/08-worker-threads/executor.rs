@@ -149,7 +149,8 @@ impl Wake for Task {
 impl Drop for Task {
     fn drop(&mut self) {
         if !matches!(*lock(&self.stage), Stage::Done) {
-            self.timeline.note(&self.name, "nobody is left who could wake it: dropped, unfinished");
+            self.timeline
+                .note(&self.name, "no waker is left that could wake it: dropped, unfinished");
             self.abandon();
         }
     }

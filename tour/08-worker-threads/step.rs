@@ -13,12 +13,16 @@ use std::time::Duration;
 use crate::timeline::Timeline;
 
 mod executor;
+mod simple_future;
 mod time_future;
 
+#[cfg(test)]
+mod solutions;
 #[cfg(test)]
 mod tests;
 
 use executor::{Executor, Tally};
+use simple_future::InTurn;
 use time_future::TimeFuture;
 
 impl Executor {
@@ -56,6 +60,15 @@ fn as_closures(timeline: &Timeline) -> Tally {
     executor.spawn_job("counter", Box::new(counts));
     let timer = timer(5);
     executor.spawn_job("sleeper", Box::new(move |waker| timer.is_over(waker)));
+    executor.finish()
+}
+
+/// Tasks as simplified futures: `Poll` in place of the `bool`, and a name for the closure's state.
+fn as_simple_futures(timeline: &Timeline) -> Tally {
+    let executor = executor(timeline, 1);
+    executor.spawn_simple("in turn", InTurn::new(vec![timer(5), timer(2)]));
+    // Any future that may be moved will do.
+    executor.spawn_simple("sleeper", timer(5));
     executor.finish()
 }
 
@@ -113,6 +126,8 @@ fn panicking(timeline: &Timeline) -> Tally {
 pub fn run(timeline: &Timeline) {
     timeline.scene("Tasks as closures, one worker");
     as_closures(timeline);
+    timeline.scene("Tasks as simplified futures, one worker");
+    as_simple_futures(timeline);
     timeline.scene("Tasks as futures, two workers");
     as_futures(timeline);
     timeline.scene("Woken by another thread while it is being polled");

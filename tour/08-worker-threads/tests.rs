@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::executor::{Executor, Job, Tally};
 use super::time_future::TimeFuture;
-use super::{as_closures, as_futures, executor, panicking, timer, woken_while_running};
+use super::{
+    as_closures, as_futures, as_simple_futures, executor, panicking, timer, woken_while_running,
+};
 use crate::timeline::{Event, Timeline};
 
 const AN_HOUR: Duration = Duration::from_secs(3600);
@@ -32,6 +34,15 @@ fn a_closure_runs_until_it_says_that_it_is_done() {
     assert_eq!(timeline.count("counter", &Event::Polled), 3);
     // How the timer's first question is answered depends on who was faster.
     assert!(timeline.count("sleeper", &Event::Polled) <= 2);
+}
+
+#[test]
+fn a_simplified_future_runs_as_a_closure_does() {
+    let timeline = Timeline::new();
+    assert_eq!(as_simple_futures(&timeline), completed(2));
+    // One poll to begin, and at most one more for each of its two timers.
+    assert!(timeline.count("in turn", &Event::Polled) <= 3);
+    assert_eq!(timeline.story_of("in turn").last().unwrap(), "returned Ready()");
 }
 
 #[test]

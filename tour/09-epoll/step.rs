@@ -18,6 +18,8 @@ mod queue;
 mod reactor;
 
 #[cfg(test)]
+mod solutions;
+#[cfg(test)]
 mod tests;
 
 use net::Watched;

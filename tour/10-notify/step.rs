@@ -19,6 +19,8 @@ mod bell;
 mod notify;
 
 #[cfg(test)]
+mod solutions;
+#[cfg(test)]
 mod tests;
 
 use bell::Bell;
@@ -78,13 +80,13 @@ fn ask(timeline: &Timeline, who: &str, future: impl Future<Output = ()>) -> Poll
 /// The news comes first, and who waits for it second.
 fn too_early(timeline: &Timeline) {
     let bell = Bell::default();
-    timeline.note("bell", "is rung, and nobody is there");
+    timeline.note("bell", "is rung, and no task waits");
     bell.ring();
     let _ = ask(timeline, "listener", bell.rung());
-    timeline.note("listener", "would wait for ever");
+    timeline.note("listener", "would wait forever");
 
     let notify = Notify::default();
-    timeline.note("notify", "notifies, and nobody is there: a permit is left");
+    timeline.note("notify", "notifies, and no task waits: a permit is left");
     notify.notify_one();
     let _ = ask(timeline, "waiter", notify.notified());
     timeline.note("waiter", "found the permit");
@@ -109,7 +111,7 @@ fn passed_on(timeline: &Timeline) {
 
 /// Runs the step.
 pub fn run(timeline: &Timeline) {
-    timeline.scene("News that comes before anybody waits for it");
+    timeline.scene("News that comes before any task waits for it");
     too_early(timeline);
     timeline.scene("A delay made of a thread and a Notify");
     block_on(timeline, "main", delay(Duration::from_millis(10), timeline));

@@ -5,6 +5,9 @@
 //! record by themselves. The program prints the timeline in columns; tests ask for its
 //! [`story`](Timeline::story), in which times and threads are left out.
 //!
+//! 时间线：发生了什么，在什么时候，在哪个线程上，谁唤醒了谁。各步一边运行一边记录；程序把它打印成表，
+//! 测试则取它的 [`story`](Timeline::story)，里面不含时间和线程。
+//!
 //! ```
 //! use std::pin::pin;
 //! use std::task::{Context, Waker};
@@ -27,6 +30,7 @@ mod trace;
 #[cfg(test)]
 mod tests;
 
+pub use print::Printed;
 pub use trace::{Traced, TracedWaker};
 
 /// A record of events, shared by all threads that have a clone of it.
@@ -47,6 +51,16 @@ pub struct Entry {
     pub who: String,
     /// What happened.
     pub event: Event,
+}
+
+impl Entry {
+    /// Returns what happened, in English; of a scene, its title.
+    pub fn text(&self) -> String {
+        match &self.event {
+            Event::Scene => self.who.clone(),
+            event => event.to_string(),
+        }
+    }
 }
 
 /// What can happen.
