@@ -20,7 +20,7 @@ mod dropped_pins;
 mod enum_writer;
 #[cfg(feature = "nightly")]
 mod native;
-#[cfg(test)]
+#[cfg(any(test, doctest))]
 mod solutions;
 #[cfg(test)]
 mod tests;

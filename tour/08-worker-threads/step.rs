@@ -16,7 +16,7 @@ mod executor;
 mod simple_future;
 mod time_future;
 
-#[cfg(test)]
+#[cfg(any(test, doctest))]
 mod solutions;
 #[cfg(test)]
 mod tests;

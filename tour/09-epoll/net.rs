@@ -17,7 +17,7 @@ pub struct Watched<S: AsFd> {
 }
 
 impl<S: AsFd> Watched<S> {
-    fn new(socket: S, reactor: &Arc<Reactor>) -> io::Result<Watched<S>> {
+    pub(super) fn new(socket: S, reactor: &Arc<Reactor>) -> io::Result<Watched<S>> {
         let key = reactor.add(socket.as_fd())?;
         Ok(Watched { socket, key, reactor: reactor.clone() })
     }
@@ -26,7 +26,7 @@ impl<S: AsFd> Watched<S> {
     ///
     /// All there is to asynchronous I/O is in these lines. The system call comes first: often there
     /// is something to read already, and then nobody has to ask epoll.
-    async fn when<T>(
+    pub(super) async fn when<T>(
         &self,
         direction: Direction,
         mut attempt: impl FnMut(&S) -> io::Result<T>,
