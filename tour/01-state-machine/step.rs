@@ -3,6 +3,9 @@
 //! [`main_task`] is an async fn. [`MainFuture`] is the enum that the compiler would make of it,
 //! written by hand. Both do the same at every poll, which is what the timeline shows and a test
 //! checks.
+//!
+//! future 就是状态机。[`main_task`] 是一个 async fn；[`MainFuture`] 是编译器会把它变成的那个 enum，这里手写出来。每次 poll，两者做的
+//! 事完全一样：时间线上看得到，也有测试检验。
 
 use std::cell::Cell;
 use std::mem;

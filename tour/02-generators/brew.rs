@@ -10,6 +10,9 @@
 //! All that a runtime does is here, if only once each: something stops and says so (`yield`), the
 //! thread that ran it does something else (here it sleeps), an event comes (the bell), and the thing
 //! that had stopped goes on.
+//!
+//! 启动定时器，然后 yield，等铃响的生成器。运行时做的事，这里每样都有一份：有东西停下来并且说一声（`yield`），跑它的线程去做别的（这里是睡觉），
+//! 事件到来（铃响），停下的东西接着走。
 
 use std::mem;
 use std::pin::{Pin, pin};

@@ -11,6 +11,8 @@
 //! pen.push_str(" milk");
 //! line
 //! ```
+//!
+//! 借用自己的生成器。要是稳定版的 Rust 有生成器，就会写成上面那样：借用跨过 yield，一直有效。
 
 use std::marker::PhantomPinned;
 use std::mem;

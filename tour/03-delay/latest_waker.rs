@@ -1,4 +1,6 @@
 //! One thread, and a place where it finds the waker of whoever polled last.
+//!
+//! 一个线程，加一个槽；线程在槽里找到最近一次来轮询的任务的 waker。
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,6 @@
 //! A thread sleeps in the delay's stead, and wakes the task when it is due.
+//!
+//! 线程替 delay 睡觉，到点唤醒任务。
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

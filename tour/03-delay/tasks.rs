@@ -4,6 +4,9 @@
 //! Only wakers, and whoever may spawn, can put a task into the queue. Once they are all gone nothing
 //! can happen any more, the queue says so, and `run` returns. A task that nobody can wake is dropped,
 //! done or not.
+//!
+//! 刚好够跑两个任务的执行器：一个装着被唤醒任务的队列。怎么一步步做成，见第 4 到第 7 步。能把任务放进队列的，只有 waker 和 spawn 的一方。
+//! 它们都没了，就再也不会有事发生，队列会说出来，`run` 于是返回。没有 waker 的任务，不管做完没有，都会被丢弃。
 
 use std::pin::Pin;
 use std::sync::mpsc::{self, Receiver, Sender};

@@ -1,4 +1,6 @@
 //! The executor, all of it.
+//!
+//! 执行器，全部都在这里。
 
 use std::collections::VecDeque;
 use std::pin::Pin;

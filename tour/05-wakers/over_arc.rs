@@ -10,6 +10,9 @@
 //! | `drop` | one waker | none: one reference less |
 //!
 //! `std::task::Wake` does just this for you. It is written out here to be seen.
+//!
+//! data 是一个 `Arc` 的 waker。四个函数的规矩只有一条：**每个 waker 拥有一个引用**（见上表）。`std::task::Wake` 做的正是这些；这里写出来，
+//! 是为了看清楚。
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

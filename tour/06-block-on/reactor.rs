@@ -11,6 +11,9 @@
 //! The states of all timers lie on one [`Board`], where both sides find them: the futures, which are
 //! polled who knows where, and the thread. What only the thread needs, the deadlines in their order,
 //! it keeps to itself and is told by mail.
+//!
+//! 盯着时钟的线程，好让别的线程睡觉。所有定时器的状态都在一块公告板 [`Board`] 上，双方都找得到：future 不知道会在哪里被轮询，线程则只有一个。
+//! 只有线程用得着的东西（排好序的截止时间），它自己留着，靠信件得知。
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};

@@ -2,6 +2,9 @@
 //!
 //! [`block_on`] is the smallest executor there is: one future, one thread, which sleeps while there
 //! is nothing to do. What wakes it is a [`Reactor`], which has a thread of its own.
+//!
+//! 一个等 future 的线程，和一个等时间的线程。[`block_on`] 是最小的执行器：一个 future，一个线程，没事就睡。唤醒它的是 [`Reactor`]，
+//! 它自己另有一个线程。
 
 use std::fmt::Debug;
 use std::future::poll_fn;

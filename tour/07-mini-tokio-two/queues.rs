@@ -2,6 +2,9 @@
 //!
 //! The sending half is called by wakers: from any thread, at any time, also by the executor's own
 //! thread in the middle of a poll. So it must never lose a task, and never wait.
+//!
+//! 装被唤醒任务的三种队列。发送端由 waker 调用：在任何线程上，在任何时候，也可能在执行器自己的线程上、在一次轮询的中途。所以它绝不能丢任务，
+//! 也绝不能等待。
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, SyncSender, TryRecvError, TrySendError};

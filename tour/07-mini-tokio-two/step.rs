@@ -3,6 +3,9 @@
 //! The first one (step 4) asked every future, over and over. Here a task has a waker that knows the
 //! way back into a queue, and the executor sleeps until something comes out of that queue. Which
 //! queue it is does not matter much; [`queues`] has three.
+//!
+//! Mini Tokio 第二版：只轮询被唤醒的任务。第一版（第 4 步）把每个 future 问了一遍又一遍。这里的任务有一个 waker，认得回队列的路；执行器一直睡到
+//! 队列里有东西出来。用什么队列关系不大，[`queues`] 里有三种。
 
 use std::future::{pending, poll_fn};
 use std::pin::Pin;

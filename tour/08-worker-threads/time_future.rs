@@ -1,4 +1,6 @@
 //! A timer with a thread of its own, and a state that the two share.
+//!
+//! 自带线程的定时器，以及两者共享的状态。
 
 use std::io;
 use std::pin::Pin;

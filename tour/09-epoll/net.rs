@@ -1,4 +1,6 @@
 //! Sockets that can be awaited.
+//!
+//! 可以 await 的套接字。
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read, Write};

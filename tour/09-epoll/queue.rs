@@ -3,6 +3,9 @@
 //! Step 7's executor asks for a queue whose receiver sleeps while it is empty. Where it sleeps is up
 //! to the queue. This one sleeps in the reactor, so that the thread that polls the tasks is also the
 //! one that hears of their sockets.
+//!
+//! waker 与执行器之间的队列，睡在 epoll 里。第 7 步的执行器要的是一个“空了就睡”的接收端，睡在哪里由队列决定。这一个睡在 reactor 里，于是
+//! 轮询任务的线程，也就是得知套接字消息的线程。
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};

@@ -3,6 +3,9 @@
 //! Epoll is a set of descriptors in the kernel. One call puts a descriptor in, another sleeps until
 //! something in the set is ready. We have each descriptor watched *once*: after it was reported it
 //! is silent, until a task that got `WouldBlock` has it watched again.
+//!
+//! 建立在 epoll 上的套接字 reactor。epoll 是内核里的一个描述符集合：一个系统调用放进描述符，另一个睡到集合里有东西就绪。每个描述符只*盯一回*：
+//! 报告一次之后就不再出声，直到某个任务得到 `WouldBlock`，又来要求盯着它。
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -3,6 +3,9 @@
 //! The executor is that of step 7, unchanged. New is where it sleeps: in the kernel, which wakes it
 //! when a socket is ready. [`reactor`] tells tasks about sockets, [`queue`] puts the executor to sleep
 //! in it, and [`net`] makes futures of system calls.
+//!
+//! 建立在 epoll 上的 reactor，以及跑在上面的回显服务器。执行器就是第 7 步那个，一字未改；新的是它睡在哪里：睡在内核里，套接字就绪时由内核唤醒。
+//! [`reactor`] 把套接字的消息告诉任务，[`queue`] 让执行器睡在里面，[`net`] 把系统调用变成 future。
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};

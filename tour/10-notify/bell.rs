@@ -1,4 +1,6 @@
 //! Tells tasks that something has happened, and forgets it at once.
+//!
+//! 告诉任务有事发生，随即忘掉。
 
 use std::future::poll_fn;
 use std::mem;

@@ -1,4 +1,6 @@
 //! Tells a task that something has happened, and forgets nothing.
+//!
+//! 告诉任务有事发生，什么也不忘。
 
 use std::collections::VecDeque;
 use std::mem;

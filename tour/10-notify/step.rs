@@ -2,6 +2,9 @@
 //!
 //! [`Notify`] keeps wakers so that those who use it need not know what a waker is. What makes it
 //! safe to use is one bit, the permit; [`Bell`] does without, and loses wake-ups.
+//!
+//! 一个任务通知另一个任务有事发生，delay 就建立在这上面。[`Notify`] 替使用者保管 waker，使用者不必知道 waker 是什么。让它用起来安全的，
+//! 是一个比特：许可。[`Bell`] 没有许可，就会丢失唤醒。
 
 use std::convert::Infallible;
 use std::io;

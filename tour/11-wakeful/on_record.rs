@@ -1,4 +1,6 @@
 //! A task on the record, on a runtime that knows nothing of timelines.
+//!
+//! 跑在一个不知道时间线为何物的运行时上，却有记录的任务。
 
 use std::fmt::Debug;
 use std::pin::Pin;

@@ -3,6 +3,9 @@
 //! What the steps built by hand comes from the runtime here: executor, timers, sockets, `Notify`. The
 //! program on top of them reads as before, only shorter. [`PIECES`] says where in Wakeful's code each
 //! part of the tour has its counterpart.
+//!
+//! 同一个程序，跑在 Wakeful 上。前几步亲手做的执行器、定时器、套接字和 `Notify`，这里都由运行时提供。上面的程序读起来和以前一样，只是更短。
+//! 导览的每个零件在 Wakeful 的代码里对应着什么，见 [`PIECES`]。
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,6 @@
 //! What timelines say, in Chinese.
+//!
+//! 时间线上的话，中文怎么说。
 
 /// English and Chinese, with `{}` for what differs from run to run. A text is compared with one
 /// phrase after the other, so the more exact one stands first.

@@ -1,4 +1,6 @@
 //! Futures and wakers that record by themselves what is done to them.
+//!
+//! 会自己记录遭遇的 future 和 waker。
 
 use std::fmt::Debug;
 use std::pin::Pin;
