@@ -1,11 +1,11 @@
-//! A state machine that everybody knows: the automatic door of a tea house.
+//! A state machine from everyday life: the automatic door of a tea house.
 //!
 //! Four things make a state machine. It is in one **state** at a time. An **event** comes from
-//! outside. What the machine does about it is the **action**, and the state that it is in afterwards
-//! makes the **transition**. [`transition`] is a table of all four.
+//! outside. What the machine does about it is the **action**, and the state that it is in
+//! afterwards makes the **transition**. [`transition`] is a table of all four.
 //!
-//! 人人都见过的状态机：茶馆的自动门。状态机有四个要素：它任何时候都处于一个**状态**；外面来了**事件**；它为此做的事
-//! 是**动作**；之后换到哪个状态，就是**转换**。[`transition`] 就是这四样的一张表。
+//! 人人都见过的状态机：茶馆的自动门。状态机有四个要素：它任何时候都处于一个**状态**；外面来了**事件
+//! **；它为此做的事是**动作**；之后换到哪个状态，就是**转换**。[`transition`] 就是这四样的一张表。
 
 use crate::timeline::Timeline;
 
@@ -47,7 +47,7 @@ pub(super) fn transition(state: State, event: Event) -> (Action, State) {
     }
 }
 
-/// Two guests, the second of whom comes when the door is closing.
+/// Two guests. The second one comes while the door is closing.
 pub(super) fn run(timeline: &Timeline) {
     timeline.note("door", "state + event -> action, next state");
     let mut state = State::Closed;

@@ -1,11 +1,13 @@
 //! What ends when a pin is dropped, and what does not.
 //!
-//! `pin!` gives a `Pin<&mut T>`, which is a reference. To drop it ends the reference and nothing else:
-//! the value lives on to the end of its scope, and stays pinned, since it was promised that it would
-//! not move until it is dropped itself. A `Pin<Box<T>>` owns its value, which goes with it.
+//! `pin!` gives a `Pin<&mut T>`, which is a reference. To drop it ends the reference and nothing
+//! else: the value lives on to the end of its scope, and stays pinned, since it was promised that
+//! it would not move until it is dropped itself. A `Pin<Box<T>>` owns its value, which goes with
+//! it.
 //!
-//! 丢弃一个 pin 会结束什么、不会结束什么。`pin!` 给的 `Pin<&mut T>` 是引用，丢弃它只结束这个引用；值一直活到作用域结束，
-//! 而且始终钉着，因为承诺是“在值自己被 drop 之前不移动”。`Pin<Box<T>>` 拥有它的值，一丢就一起丢。
+//! 丢弃一个 pin 会结束什么、不会结束什么。`pin!` 给的 `Pin<&mut T>` 是引用，丢弃它只结束这个引用；
+//! 值一直活到作用域结束，而且始终钉着，因为承诺是“在值自己被 drop 之前不移动”。`Pin<Box<T>>` 拥有它
+//! 的值，一丢就一起丢。
 
 use std::marker::PhantomPinned;
 use std::pin::{Pin, pin};

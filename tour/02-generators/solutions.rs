@@ -10,11 +10,12 @@
 //! std::mem::swap(&mut *one, &mut *other);
 //! ```
 //!
-//! 第 2 步练习的答案，讲解见 `SOLUTIONS.zh-CN.md`。钉住而又不是 `Unpin` 的值不能交换，上面这段代码编译不过。
+//! 第 2 步练习的答案，讲解见 `SOLUTIONS.zh-CN.md`。钉住而又不是 `Unpin` 的值不能交换，上面这段代码
+//! 编译不过。
 
-/// The enum that was wrong, with the line on the heap: what `mem::replace` moves is the box, and the
-/// line stays where the pen points. (A `String` is three words that point at its text. It is these
-/// words that the pen points at, and that must not move.)
+/// The enum that was wrong, with the line on the heap: what `mem::replace` moves is the box, and
+/// the line stays where the pen points. (A `String` is three words that point at its text. It is
+/// these words that the pen points at, and that must not move.)
 #[cfg(test)]
 #[expect(clippy::box_collection, reason = "the string itself must stay in its place")]
 enum BoxedWriter {

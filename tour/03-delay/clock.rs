@@ -1,7 +1,7 @@
 //! The time, as the delays of this step see it.
 //!
-//! It is the machine's, or one that is turned by hand, so that nothing depends on how fast the machine
-//! is.
+//! It is the machine's, or one that is turned by hand, so that nothing depends on how fast the
+//! machine is.
 //!
 //! 这一步的 delay 看的钟：要么是机器的钟，要么是手拨的钟，后者让结果与机器快慢无关。
 
@@ -72,7 +72,7 @@ impl Clock {
     }
 
     fn hands(&self) -> &ByHand {
-        let Kind::ByHand(hands) = &*self.0 else { panic!("nobody can turn the machine's clock") };
+        let Kind::ByHand(hands) = &*self.0 else { panic!("the machine's clock cannot be turned") };
         hands
     }
 

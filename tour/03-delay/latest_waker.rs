@@ -1,4 +1,4 @@
-//! One thread, and a place where it finds the waker of whoever polled last.
+//! One thread, and a slot in which it finds the waker of the latest poll.
 //!
 //! 一个线程，加一个槽；线程在槽里找到最近一次来轮询的任务的 waker。
 
@@ -32,7 +32,8 @@ impl Slot {
 
     pub(super) fn wake(&self) {
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        // Not under the lock: a waker is somebody else's code, and it could poll us on the spot.
+        // Not under the lock: a waker runs code of an executor, which could poll this delay at
+        // once.
         waker.wake();
     }
 }
@@ -47,9 +48,9 @@ impl Future for Delay {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // First the waker, then the clock. The other way round, the moment could pass in between: we
-        // look and are early, the thread rings and wakes the waker of old, we put in ours, and return
-        // `Pending` for ever.
+        // First the waker, then the clock. The other way round, the moment could pass in between:
+        // the poll looks and is early, the thread calls the old waker, the poll puts in the new one
+        // and returns `Pending`, and no thread is left to call it.
         if let Some(slot) = &self.slot {
             slot.update(cx.waker());
         }

@@ -30,8 +30,8 @@ fn a_delay_that_is_dropped_early_wakes_its_task_all_the_same() {
     assert_eq!(reported.recv(), Ok(()), "its thread sleeps on, and wakes a task that left");
 }
 
-/// A delay that tells its thread when it is dropped. The thread waits on a condition variable, which
-/// can be notified, and not in `sleep`, which cannot.
+/// A delay that tells its thread when it is dropped. The thread waits on a condition variable,
+/// which can be notified, and not in `sleep`, which cannot.
 struct Cancellable {
     shared: Arc<Shared>,
 }

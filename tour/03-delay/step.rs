@@ -1,19 +1,19 @@
 //! A future that waits for a moment in time, written three ways.
 //!
-//! Whoever returns `Pending` owes a wake-up: some time later, when it is worth asking again, the
-//! waker of the context has to be called. The three differ in how they pay:
+//! A future that returns `Pending` owes a wake-up: some time later, when it is worth asking again,
+//! the waker of the context has to be called. The three differ in how they pay:
 //!
 //! - [`busy`]: at once, every time;
 //! - [`per_poll`]: by a thread that sleeps and then wakes, one for each poll;
-//! - [`latest_waker`]: by one thread, which wakes whoever polled *last*.
+//! - [`latest_waker`]: by one thread, which wakes the task that polled *last*.
 //!
 //! Two traps lie on the way: [`first_waker`], one thread that wakes the task that polled first, and
 //! [`clock_first`], which gets the order of two lines wrong.
 //!
-//! 等待某一时刻的 future，三种写法。谁返回 `Pending`，谁就欠一次唤醒：等到值得再问的时候，必须调用 context 里的
-//! waker。三种写法的区别在于怎么还：[`busy`] 每次当场还；[`per_poll`] 每次 poll 派一个线程，睡够了再来唤醒；
-//! [`latest_waker`] 只派一个线程，唤醒*最近*一次来轮询的任务。路上有两个陷阱：[`first_waker`] 只认得第一个任务，
-//! [`clock_first`] 把两行代码的先后写反了。
+//! 等待某一时刻的 future，三种写法。谁返回 `Pending`，谁就欠一次唤醒：等到值得再问的时候，必须调用
+//! context 里的 waker。三种写法的区别在于怎么还：[`busy`] 每次当场还；[`per_poll`] 每次 poll 派一个
+//! 线程，睡够了再来唤醒；[`latest_waker`] 只派一个线程，唤醒*最近*一次来轮询的任务。路上有两个陷
+//! 阱：[`first_waker`] 只认得第一个任务，[`clock_first`] 把两行代码的先后写反了。
 
 use std::future::poll_fn;
 use std::pin::Pin;

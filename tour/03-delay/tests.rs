@@ -114,7 +114,7 @@ fn a_delay_that_moves_to_another_task_wakes_that_one() {
     assert_eq!(fate_of_second(latest_waker::Delay::new), "returned Ready()");
 }
 
-/// The busy one would spin for as long as nobody turns the clock, so it is given one that turns.
+/// The busy one would spin until the clock is turned, so it gets a clock that turns.
 fn busy_until_due(alarm: Alarm) -> busy::Delay {
     let clock = alarm.clock.clone();
     let delay = busy::Delay::new(alarm);
@@ -124,7 +124,10 @@ fn busy_until_due(alarm: Alarm) -> busy::Delay {
 
 #[test]
 fn a_delay_that_knows_the_first_waker_only_loses_the_task_it_moves_to() {
-    assert_eq!(fate_of_second(first_waker::Delay::new), "dropped half-done: nobody has its waker");
+    assert_eq!(
+        fate_of_second(first_waker::Delay::new),
+        "dropped half-done: no waker of it is left"
+    );
 }
 
 #[test]
@@ -138,7 +141,7 @@ fn the_latest_waker_is_woken_and_the_first_one_is_not() {
     assert_eq!(called.recv(), Ok("other"));
     assert!(poll(&mut delay, &other).is_ready());
     drop((one, other, delay));
-    assert!(called.recv().is_err(), "nobody else was woken, and no waker is left");
+    assert!(called.recv().is_err(), "no other task was woken, and no waker is left");
 }
 
 #[test]

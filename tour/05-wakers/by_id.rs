@@ -1,13 +1,14 @@
 //! A waker whose data is a number.
 //!
 //! The word of data need not be a pointer. Here it is the task's id, and to wake is to put that id
-//! into the executor's queue. There is nothing to count: a copy of a number owns nothing, and nothing
-//! dangles when the task is gone. The price is a place that every thread can find, here a `static`,
-//! and a look-up in it at each wake-up. The executor looks at the ids in its queue and at no others.
+//! into the executor's queue. There is nothing to count: a copy of a number owns nothing, and
+//! nothing dangles when the task is gone. The price is a place that every thread can find, here a
+//! `static`, and a look-up in it at each wake-up. The executor looks at the ids in its queue and at
+//! no others.
 //!
-//! 用数字作 data 的 waker。那个机器字不一定是指针，这里是任务的编号；唤醒，就是把编号放进执行器的队列。没有什么要数的：数字的
-//! 副本不拥有任何东西，任务没了也不会悬空。代价是要有一个所有线程都找得到的地方（这里是一个 `static`），每次唤醒查一次表。
-//! 执行器只看队列里的编号，别的一概不看。
+//! 用数字作 data 的 waker。那个机器字不一定是指针，这里是任务的编号；唤醒，就是把编号放进执行器的队
+//! 列。没有什么要数的：数字的副本不拥有任何东西，任务没了也不会悬空。代价是要有一个所有线程都找得到
+//! 的地方（这里是一个 `static`），每次唤醒查一次表。执行器只看队列里的编号，别的一概不看。
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -20,8 +21,8 @@ use std::thread;
 
 use crate::timeline::{Timeline, thread_name};
 
-/// Every task that is alive, by id. Ids are never used twice, so a waker that outlives its task wakes
-/// no task, rather than another one.
+/// Every task that is alive, by id. Ids are never used twice, so a waker that outlives its task
+/// wakes no task, rather than another one.
 static ALIVE: Mutex<BTreeMap<usize, Entry>> = Mutex::new(BTreeMap::new());
 
 struct Entry {
@@ -64,8 +65,8 @@ fn alive() -> MutexGuard<'static, BTreeMap<usize, Entry>> {
 
 /// A waker for the task `id`.
 pub(super) fn waker(id: usize) -> Waker {
-    // SAFETY: the functions of `VTABLE` never follow the pointer, which is a mere number. They can be
-    // called from any thread, as often as one likes, whether or not the task is alive.
+    // SAFETY: the functions of `VTABLE` never follow the pointer, which is a mere number. They can
+    // be called from any thread, any number of times, whether or not the task is alive.
     unsafe { Waker::from_raw(raw(id)) }
 }
 
@@ -158,7 +159,7 @@ impl Letterbox {
         })
     }
 
-    /// Puts in a letter and wakes who waits for it.
+    /// Puts in a letter and wakes the task that waits for it.
     pub(super) fn deliver(&self) {
         self.has_letter.store(true, Ordering::Release);
         let waker = self.waker().clone();

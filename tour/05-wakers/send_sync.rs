@@ -1,12 +1,13 @@
 //! Which values may go to other threads.
 //!
-//! `T: Send` says that a `T` may be **moved** to another thread; `T: Sync`, that several threads may
-//! **share** a `&T`. The compiler works both out from a type's fields. Two types show the difference:
+//! `T: Send` says that a `T` may be **moved** to another thread; `T: Sync`, that several threads
+//! may **share** a `&T`. The compiler works both out from a type's fields. Two types show the
+//! difference:
 //!
-//! - `Rc` is neither. Its clones count in the same plain integer. Two threads that count at the same
-//!   time would lose a reference, so no clone may leave the thread.
-//! - `Cell` is `Send` and not `Sync`. It can be changed through a `&Cell`, without a lock. That is fine
-//!   in any one thread, and a data race in two.
+//! - `Rc` is neither. Its clones count in the same plain integer. Two threads that count at the
+//!   same time would lose a reference, so no clone may leave the thread.
+//! - `Cell` is `Send` and not `Sync`. It can be changed through a `&Cell`, without a lock. That is
+//!   fine in any one thread, and a data race in two.
 //!
 //! The compiler refuses both:
 //!
@@ -22,9 +23,10 @@
 //! });
 //! ```
 //!
-//! 哪些值可以给别的线程。`T: Send`：`T` 可以**搬到**别的线程；`T: Sync`：几个线程可以**共享** `&T`。编译器根据字段推断。
-//! `Rc` 两样都不是：它的各个克隆用同一个普通整数计数，两个线程同时数就会数丢。`Cell` 是 `Send`，但不是 `Sync`：不用锁就能通过
-//! `&Cell` 修改，在任何一个线程里都没问题，两个线程同时改就是数据竞争。上面两段代码，编译器都会拒绝。
+//! 哪些值可以给别的线程。`T: Send`：`T` 可以**搬到**别的线程；`T: Sync`：几个线程可以**共享** `&T`。
+//! 编译器根据字段推断。`Rc` 两样都不是：它的各个克隆用同一个普通整数计数，两个线程同时数就会数丢。`Cell`
+//! 是 `Send`，但不是 `Sync`：不用锁就能通过 `&Cell` 修改，在任何一个线程里都没问题，两个线程同时改
+//! 就是数据竞争。上面两段代码，编译器都会拒绝。
 
 use std::cell::Cell;
 use std::marker::PhantomData;

@@ -11,8 +11,8 @@ use std::task::{RawWaker, RawWakerVTable, Wake, Waker};
 fn noop() -> Waker {
     const RAW: RawWaker = RawWaker::new(ptr::null(), &VTABLE);
     static VTABLE: RawWakerVTable = RawWakerVTable::new(|_| RAW, |_| (), |_| (), |_| ());
-    // SAFETY: the functions do nothing and use no data, so they may be called from any thread, at any
-    // time, any number of times.
+    // SAFETY: the functions do nothing and use no data, so they may be called from any thread, at
+    // any time, any number of times.
     unsafe { Waker::from_raw(RAW) }
 }
 

@@ -3,11 +3,15 @@
 //! A waker is a word of data and four functions. What the word means only the functions know:
 //!
 //! - [`over_arc`]: it is an `Arc` of the task, which is what most runtimes do;
-//! - [`ledger`]: the same with one of the four functions wrong, and what becomes of the task;
+//! - [`borrowed`]: the same, with a reference that is only lent;
+//! - [`ledger`]: the first with one of the four functions wrong, and what becomes of the task;
 //! - [`by_id`]: it is a number, the task's id.
 //!
-//! 手写 waker：`cx.waker()` 的背后。waker 是一个机器字的数据，加四个函数；这个机器字是什么意思，只有函数知道：[`over_arc`]，它是任务的 `Arc`，
-//! 多数运行时都这样；[`borrowed`]，同上，但引用是借来的；[`ledger`]，同上，但四个函数里有一个写错了；[`by_id`]，它是一个数字，任务的编号。
+//! [`send_sync`] asks which values may go to other threads.
+//!
+//! 手写 waker：`cx.waker()` 的背后。waker 是一个机器字的数据，加四个函数；这个机器字是什么意思，只
+//! 有函数知道：[`over_arc`]，它是任务的 `Arc`，多数运行时都这样；[`borrowed`]，同上，但引用是借来
+//! 的；[`ledger`]，同第一种，但四个函数里有一个写错了；[`by_id`]，它是一个数字，任务的编号。
 //! [`send_sync`] 讲哪些值可以给别的线程。
 
 use std::mem;

@@ -12,9 +12,9 @@ use super::Reactor;
 use super::reactor::Timer;
 use crate::timeline::Timeline;
 
-/// A waker that drops another timer of the same reactor, as a task does that is dropped with its last
-/// waker. `Timer::drop` takes the board's lock: were the waker called under it, the reactor's thread
-/// would wait for itself.
+/// A waker that drops another timer of the same reactor, as a task does that is dropped with its
+/// last waker. `Timer::drop` takes the board's lock: were the waker called under it, the reactor's
+/// thread would wait for itself.
 struct DropsATimer {
     timer: Mutex<Option<Timer>>,
     report: Sender<()>,

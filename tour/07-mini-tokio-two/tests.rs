@@ -45,7 +45,7 @@ fn the_same_program_runs_on_each_queue() {
         let channel = channels(&timeline).into_iter().nth(index).unwrap();
         assert_eq!(same_program(&timeline, channel), completed(4));
         assert!(timeline.story().contains(&"child says hello".to_owned()));
-        // Each timer cost its task two polls and no more: nobody was asked in between.
+        // Each timer cost its task two polls and no more: none was asked in between.
         for task in ["slow", "fast"] {
             assert_eq!(timeline.count(task, &Event::Polled), 2);
             assert_eq!(timeline.count(task, &Event::Woken("reactor".to_owned())), 1);

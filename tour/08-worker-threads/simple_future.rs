@@ -1,15 +1,16 @@
 //! The trait between `FnMut(&Waker) -> bool` and `Future`.
 //!
-//! It has all that an executor needs. What `Future` has on top of it is for the compiler, which writes
-//! futures that point into themselves, and for the future of `Future`:
+//! It has all that an executor needs. What `Future` has on top of it is for the compiler, which
+//! writes futures that point into themselves, and for the future of `Future`:
 //!
 //! | here | in `Future` | why |
 //! |---|---|---|
 //! | `&mut self` | `Pin<&mut Self>` | the future of an async fn must not move any more (step 2) |
 //! | `&Waker` | `&mut Context<'_>` | more can be added to a context later |
 //!
-//! 介于 `FnMut(&Waker) -> bool` 和 `Future` 之间的 trait。执行器要的它都有了；`Future` 多出来的两样，`Pin` 是为编译器准备的，
-//! 因为它写出的 future 会指向自己（第 2 步）；`Context` 是为将来准备的，以后还可以往里加东西。
+//! 介于 `FnMut(&Waker) -> bool` 和 `Future` 之间的 trait。执行器要的它都有了；`Future` 多出来的两
+//! 样，`Pin` 是为编译器准备的，因为它写出的 future 会指向自己（第 2 步）；`Context` 是为将来准备
+//! 的，以后还可以往里加东西。
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -44,7 +45,8 @@ impl<F: Future + Unpin> SimpleFuture for F {
     }
 }
 
-/// Waits for one timer after the other: a state machine by hand, which points at nothing of its own.
+/// Waits for one timer after the other: a state machine by hand, which points at nothing of its
+/// own.
 pub(super) struct InTurn {
     timers: Vec<TimeFuture>,
 }

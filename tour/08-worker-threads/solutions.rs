@@ -26,7 +26,8 @@
 //! });
 //! ```
 //!
-//! 第 8 步练习的答案，讲解见 `SOLUTIONS.zh-CN.md`。跨 `.await` 持有 `Rc` 的 future 不能 spawn；在 `.await` 之前丢弃就可以。
+//! 第 8 步练习的答案，讲解见 `SOLUTIONS.zh-CN.md`。跨 `.await` 持有 `Rc` 的 future 不能 spawn；在 `.await`
+//! 之前丢弃就可以。
 
 #[cfg(test)]
 use std::collections::VecDeque;

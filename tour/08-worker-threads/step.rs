@@ -1,11 +1,12 @@
 //! A queue for all, and threads that take from it.
 //!
-//! Everything that the steps before had in one thread is spread over several here: whoever is free
-//! takes the next task. The executor does not even know futures. It runs closures that take a waker
-//! and return whether they are done; a future becomes one in three lines.
+//! What the steps before had in one thread is spread over several here: the next free worker takes
+//! the next task. The executor does not even know futures. It runs closures that take a waker and
+//! return whether they are done; a future becomes one in three lines.
 //!
-//! 一个公用的队列，几个从中取任务的线程。前几步在一个线程里做的事，这里分给了好几个：谁有空，谁取下一个任务。执行器根本不认识 future，
-//! 它跑的是“接收 waker、返回是否做完”的闭包；future 只要三行代码就能变成这样的闭包，简化的 future（[`simple_future`]）也是。
+//! 一个公用的队列，几个从中取任务的线程。前几步在一个线程里做的事，这里分给了好几个：谁有空，谁取下
+//! 一个任务。执行器根本不认识 future，它跑的是“接收 waker、返回是否做完”的闭包；future 只要三行代码
+//! 就能变成这样的闭包，简化的 future（[`simple_future`]）也是。
 
 use std::future::poll_fn;
 use std::sync::mpsc;

@@ -27,7 +27,7 @@ impl<S: AsFd> Watched<S> {
     /// Tries, and if it cannot be done yet, has the task woken when it is worth another try.
     ///
     /// All there is to asynchronous I/O is in these lines. The system call comes first: often there
-    /// is something to read already, and then nobody has to ask epoll.
+    /// is something to read already, and then epoll need not be asked.
     pub(super) async fn when<T>(
         &self,
         direction: Direction,
@@ -70,7 +70,7 @@ impl Watched<TcpListener> {
         self.socket.local_addr()
     }
 
-    /// Waits for somebody to connect.
+    /// Waits for a connection.
     pub async fn accept(&self) -> io::Result<Watched<TcpStream>> {
         let (stream, _) = self.when(Direction::Read, TcpListener::accept).await?;
         stream.set_nonblocking(true)?;

@@ -20,7 +20,7 @@ struct Tower {
 }
 
 impl Bell {
-    /// Wakes whoever is waiting. If that is nobody, nothing happens, and nobody will ever know.
+    /// Wakes the tasks that wait now. If none waits, nothing happens, and no trace is left.
     pub fn ring(&self) {
         let waiting = {
             let mut tower = self.lock();

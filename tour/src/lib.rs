@@ -2,11 +2,11 @@
 //!
 //! Each step lives in a folder of its own beside this one: its code, its tests, and a page that
 //! explains it in English and in Chinese. A step gets a [`Timeline`], on which it records what was
-//! polled, by which thread, and who woke whom. `cargo run -p tour` lists the steps; `README.md`
-//! says how to walk through them.
+//! polled, on which thread, and which thread woke which task. `cargo run -p tour` lists the steps;
+//! `README.md` says how to walk through them.
 //!
-//! 异步运行时是怎么工作的：一步一步，每一步都能运行。各步各有一个目录，里面是代码、测试和中英文讲解；运行时把
-//! “谁被轮询、在哪个线程上、被谁唤醒”记在一条时间线上。怎么走这趟导览，见 `README.zh-CN.md`。
+//! 异步运行时是怎么工作的：一步一步，每一步都能运行。各步各有一个目录，里面是代码、测试和中英文讲
+//! 解；运行时把“谁被轮询、在哪个线程上、被谁唤醒”记在一条时间线上。怎么走这趟导览，见 `README.zh-CN.md`。
 
 #![cfg_attr(feature = "nightly", feature(coroutine_trait, coroutines))]
 
@@ -41,6 +41,11 @@ mod worker_threads;
 #[cfg_attr(target_os = "linux", path = "../09-epoll/step.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "../09-epoll/elsewhere.rs")]
 mod epoll;
+
+/// What other systems get in place of step 9, here to be tested.
+#[cfg(all(test, target_os = "linux"))]
+#[path = "../09-epoll/elsewhere.rs"]
+mod epoll_elsewhere;
 
 #[path = "../10-notify/step.rs"]
 mod notifying;

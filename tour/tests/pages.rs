@@ -1,5 +1,5 @@
-//! Every step is explained in both languages, no link is dead, and what the pages say about the tests,
-//! the output and the exercises is true.
+//! Every step is explained in both languages, no link is dead, and what the pages say about the
+//! tests, the output and the exercises is true.
 //!
 //! 每一步都有中英文讲解，没有一个链接是断的；讲解里提到的测试、输出和练习，也都确有其事。
 

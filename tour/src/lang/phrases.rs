@@ -81,7 +81,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("The same moment: first the waker, then the clock", "同一时刻：先放 waker，后看钟"),
     ("starts a thread", "启动一个线程"),
     ("is done already; not polled", "早已完成；不再轮询"),
-    ("dropped half-done: nobody has its waker", "做了一半就被丢弃：谁也没有它的 waker"),
+    ("dropped half-done: no waker of it is left", "做了一半就被丢弃：已经没有它的 waker"),
     ("waits for a wake-up that went to the first task", "还在等，而唤醒已经给了第一个任务"),
     ("was woken, and will be polled again", "已被唤醒，会再次被轮询"),
     // Step 4.

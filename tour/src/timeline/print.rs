@@ -1,9 +1,10 @@
 //! A timeline as a table.
 //!
-//! A future that is polled inside another's `poll` is indented below it. What repeats itself without
-//! end, as a busy loop does, is printed once, with how often it came again.
+//! A future that is polled inside another's `poll` is indented below it. What repeats itself
+//! without end, as a busy loop does, is printed once, with how often it came again.
 //!
-//! 把时间线打印成表：在别人的 `poll` 里被轮询的，缩进一层；没完没了重复的，只打印一次，再注明重复了多少次。
+//! 把时间线打印成表：在别人的 `poll` 里被轮询的，缩进一层；没完没了重复的，只打印一次，再注明重复了
+//! 多少次。
 
 use std::collections::HashMap;
 use std::fmt;
@@ -39,8 +40,8 @@ impl fmt::Display for Timeline {
 impl fmt::Display for Printed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<Line> = lines(&self.timeline.entries());
-        // The texts are at least as wide as the English names of their columns, so that a line is as
-        // long in one language as in the other, up to its last column.
+        // The texts are at least as wide as the English names of their columns, so that a line is
+        // as long in one language as in the other, up to its last column.
         let widest = |texts: fn(&Line) -> &str, least: usize| {
             lines.iter().map(|line| width(texts(line))).fold(least, usize::max)
         };
@@ -130,7 +131,7 @@ fn lines(entries: &[Entry]) -> Vec<Line> {
     lines
 }
 
-/// How lines go on: so many, and then the same again so many times.
+/// How lines repeat: a pattern, and how often it comes again.
 struct Repetition {
     pattern: usize,
     repeats: usize,
