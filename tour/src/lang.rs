@@ -1,8 +1,8 @@
 //! English and Chinese output.
 //!
 //! Steps record their events in English, and tests compare these texts. Chinese comes in only when
-//! a timeline is printed: [`Lang::translate`] looks a text up in [`phrases`]. A test runs all steps
-//! and checks that no text is missing there.
+//! a timeline is printed: [`Lang::translate`] looks a text up in the table `phrases`. A test runs
+//! all steps and checks that no text is missing there.
 //!
 //! 输出用的两种语言：各步一律用英文记录事件，测试比较的也是英文；打印时间线时才查短语表，换成中文。
 
