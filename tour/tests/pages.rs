@@ -263,3 +263,51 @@ fn lines_of_english_pages_are_at_most_100_columns_wide() {
         }
     }
 }
+
+/// The Rust code on a page: its blocks, each line without comments.
+fn rust_blocks(text: &str) -> Vec<Vec<String>> {
+    let mut blocks = Vec::new();
+    let mut block: Option<Vec<String>> = None;
+    for line in text.lines() {
+        match (line.trim_start(), &mut block) {
+            ("```rust", _) => block = Some(Vec::new()),
+            ("```", open) => blocks.extend(open.take()),
+            (code, Some(lines)) => {
+                let code = code.split("//").next().unwrap_or_default().trim_end();
+                lines.extend((!code.is_empty()).then(|| code.to_owned()));
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
+/// Without what rustfmt may write in one way or another.
+fn bare(code: &str) -> String {
+    code.chars().filter(|c| !c.is_whitespace() && !"{}(),;".contains(*c)).collect()
+}
+
+/// Blocks that are not in the code of their step, by their first lines: the trait of the standard
+/// library, a macro without its `$`s, and a delay without its timeline.
+const SHORTENED: [&str; 3] = ["pub trait Future {", "loop {", "async fn delay(length: Duration) {"];
+
+#[test]
+fn code_on_pages_is_code_of_the_step_and_the_same_in_both_languages() {
+    for step in tour::STEPS {
+        let [english, chinese] =
+            PAGES.map(|page| rust_blocks(&read(&tour().join(step.folder).join(page))));
+        assert_eq!(english, chinese, "{}", step.folder);
+        let files = fs::read_dir(tour().join(step.folder)).unwrap();
+        let paths = files.map(|file| file.unwrap().path());
+        let code: String = paths
+            .filter(|path| path.extension().is_some_and(|e| e == "rs"))
+            .flat_map(|path| read(&path).lines().map(str::to_owned).collect::<Vec<_>>())
+            .map(|line| bare(line.split("//").next().unwrap_or_default()))
+            .collect();
+        for block in english.iter().filter(|block| !SHORTENED.contains(&block[0].as_str())) {
+            for line in block {
+                assert!(code.contains(&bare(line)), "{}: no code has `{line}`", step.folder);
+            }
+        }
+    }
+}
