@@ -3,6 +3,9 @@
 //! [`main_task`] is an async fn. [`MainFuture`] is the enum that the compiler would make of it,
 //! written by hand. Both do the same at every poll, which is what the timeline shows and a test
 //! checks.
+//!
+//! future 就是状态机。[`main_task`] 是一个 async fn；[`MainFuture`] 是编译器会把它变成的那个 enum，
+//! 这里手写出来。每次 poll，两者做的事完全一样：时间线上看得到，也有测试检验。
 
 use std::cell::Cell;
 use std::mem;
@@ -12,13 +15,16 @@ use std::task::{Context, Poll, Waker};
 use crate::panics;
 use crate::timeline::Timeline;
 
+mod door;
+#[cfg(test)]
+mod solutions;
 #[cfg(test)]
 mod tests;
 
-/// A clock that stands still until somebody turns its hands.
+/// A clock that stands still until its hands are turned.
 ///
-/// With it nothing in this step depends on how fast the machine is: a future can be looked at
-/// between two ticks for as long as one likes.
+/// With it nothing in this step depends on how fast the machine is: a future can be examined
+/// between two minutes for any length of time.
 #[derive(Default)]
 struct Clock {
     minute: Cell<u32>,
@@ -30,8 +36,8 @@ impl Clock {
     }
 }
 
-/// The smallest future there is: it has nothing to wait for but the clock. A *leaf*: no other future
-/// is inside it.
+/// The smallest future there is: it has nothing to wait for but the clock. A *leaf*: no other
+/// future is inside it.
 struct Delay<'c> {
     clock: &'c Clock,
     until_minute: u32,
@@ -45,8 +51,8 @@ impl Future for Delay<'_> {
     // A poll is a question: "are you done?" It is answered at once, one way or the other. It never
     // waits.
     //
-    // Whoever answers `Pending` owes a wake-up to the waker in the context. This leaf does not pay,
-    // and only gets away with it because the step polls by hand. Step 3 pays.
+    // A future that answers `Pending` owes a wake-up to the waker in the context. This leaf does
+    // not pay, which is harmless only because the step polls by hand. Step 3 pays.
     fn poll(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<&'static str> {
         self.timeline.polled("delay");
         if self.clock.minute.get() >= self.until_minute {
@@ -96,11 +102,11 @@ impl Future for MainFuture<'_> {
     type Output = String;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<String> {
-        // As far as it goes: a state whose future is ready leads straight on to the next one, within
-        // the same poll.
+        // As far as it goes: a state whose future is ready leads straight on to the next one,
+        // within the same poll.
         loop {
-            // The state is taken out, and `Done` left in its place; whoever goes on puts a new one
-            // in. That works as no state refers to itself. Step 2 has one that does.
+            // The state is taken out, and `Done` left in its place. Each arm that goes on puts in a
+            // new one. That works because no state refers to itself. Step 2 has one that does.
             *self = match mem::replace(&mut *self, MainFuture::Done) {
                 MainFuture::Start { clock, timeline } => {
                     timeline.note("main", "puts the kettle on");
@@ -136,7 +142,7 @@ impl Future for MainFuture<'_> {
 fn drive(timeline: &Timeline, clock: &Clock, future: impl Future<Output = String>) {
     timeline.note("main", "made; nothing has run");
     let mut future = pin!(timeline.trace("main", future));
-    // Nobody will be woken, since it is this loop that decides when to ask again.
+    // A waker that does nothing: this loop decides when to ask again.
     let mut cx = Context::from_waker(Waker::noop());
 
     for minute in [0, 2, 3, 8] {
@@ -169,10 +175,37 @@ fn by_hand(timeline: &Timeline) {
     drive(timeline, &clock, future);
 }
 
+/// A thousand guests that wait for tea, and one thread that serves them all.
+fn thousand_guests(timeline: &Timeline) {
+    /// What `std::thread` reserves for the stack of a thread, unless told otherwise.
+    const STACK_MIB: usize = 2;
+    const GUESTS: usize = 1000;
+
+    let clock = Clock::default();
+    // On the record would be two thousand polls, so these have a timeline of their own.
+    let quiet = Timeline::new();
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut guests: Vec<_> =
+        (0..GUESTS).map(|_| Box::pin(main_task(&clock, quiet.clone()))).collect();
+    for guest in &mut guests {
+        assert!(guest.as_mut().poll(&mut cx).is_pending(), "the water is not hot yet");
+    }
+    let bytes: usize = guests.iter().map(|guest| mem::size_of_val(&**guest)).sum();
+    timeline.note("guests", format!("{GUESTS} futures wait, in {bytes} bytes"));
+    let mib = GUESTS * STACK_MIB;
+    let threads =
+        format!("{GUESTS} threads would reserve {mib} MiB of address space for their stacks");
+    timeline.note("guests", threads);
+}
+
 /// Runs the step.
 pub fn run(timeline: &Timeline) {
+    timeline.scene("An automatic door: states, events, actions, transitions");
+    door::run(timeline);
     timeline.scene("An async fn");
     as_async_fn(timeline);
     timeline.scene("The same as an enum, by hand");
     by_hand(timeline);
+    timeline.scene("A thousand guests, and one thread that serves them");
+    thousand_guests(timeline);
 }

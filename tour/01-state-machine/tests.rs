@@ -1,7 +1,8 @@
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use super::{Clock, MainFuture, as_async_fn, by_hand, main_task};
+use super::door::{self, Action, Event, State};
+use super::{Clock, MainFuture, as_async_fn, by_hand, main_task, thousand_guests};
 use crate::timeline::Timeline;
 
 /// What happened, but for the size of the future and the words of its panic.
@@ -85,4 +86,38 @@ fn what_is_ready_from_the_start_needs_one_poll() {
 fn the_enum_panics_when_polled_after_completion() {
     let mut cx = Context::from_waker(Waker::noop());
     let _ = pin!(MainFuture::Done).poll(&mut cx);
+}
+
+#[test]
+fn the_door_opens_for_a_guest_who_comes_while_it_closes() {
+    let mut state = State::Closed;
+    let mut step = |event| {
+        let (action, next) = door::transition(state, event);
+        state = next;
+        (action, next)
+    };
+    assert_eq!(step(Event::GuestComes), (Action::Open, State::Opening));
+    assert_eq!(step(Event::ReachesTheStop), (Action::Stop, State::Open));
+    assert_eq!(step(Event::NoGuestForAWhile), (Action::Close, State::Closing));
+    assert_eq!(step(Event::GuestComes), (Action::Open, State::Opening));
+}
+
+#[test]
+fn an_event_that_means_nothing_changes_no_state() {
+    for (state, event) in [
+        (State::Closed, Event::ReachesTheStop),
+        (State::Opening, Event::GuestComes),
+        (State::Open, Event::GuestComes),
+    ] {
+        assert_eq!(door::transition(state, event), (Action::Nothing, state));
+    }
+}
+
+#[test]
+fn a_thousand_guests_take_a_thousand_times_the_bytes_of_one() {
+    let timeline = Timeline::new();
+    thousand_guests(&timeline);
+    let one = std::mem::size_of_val(&main_task(&Clock::default(), Timeline::new()));
+    let told = format!("1000 futures wait, in {} bytes", 1000 * one);
+    assert!(timeline.story_of("guests").contains(&told), "{:?}", timeline.story());
 }

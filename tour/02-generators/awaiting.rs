@@ -16,6 +16,10 @@
 //!
 //! The compiler turns each `.await` into this loop, and the generator around it into a future whose
 //! `poll` is `resume`: that is [`AsFuture`].
+//!
+//! `.await` 就是“先 poll，不行就 yield”。一个接一个等定时器的生成器，代替 `.await` 的是一个循环（见
+//! 上）。编译器把每个 `.await` 都变成这样的循环，外面的生成器则变成 future，它的 `poll` 就是 `resume`：
+//! 这就是 [`AsFuture`]。
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;

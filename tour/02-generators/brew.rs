@@ -8,8 +8,11 @@
 //! ```
 //!
 //! All that a runtime does is here, if only once each: something stops and says so (`yield`), the
-//! thread that ran it does something else (here it sleeps), an event comes (the bell), and the thing
-//! that had stopped goes on.
+//! thread that ran it does something else (here it sleeps), an event comes (the bell), and the
+//! thing that had stopped goes on.
+//!
+//! 启动定时器，然后 yield，等铃响的生成器。运行时做的事，这里每样都有一份：有东西停下来并且说一声
+//! （`yield`），跑它的线程去做别的（这里是睡觉），事件到来（铃响），停下的东西接着走。
 
 use std::mem;
 use std::pin::{Pin, pin};
@@ -37,7 +40,7 @@ impl Kettle {
         let ring = move || {
             thread::sleep(steep);
             self.timeline.fired("bell");
-            // If nobody waits for it any more, it rings in an empty kitchen.
+            // If the receiver is gone, the bell rings in an empty kitchen.
             let _ = self.bell.send(());
         };
         timer.spawn(ring).expect("a thread can be started");
@@ -86,7 +89,7 @@ where
     let cook = thread::Builder::new().name("cook".to_owned());
     let cook = cook.spawn(move || {
         kettle.timeline.note("brew", "made");
-        hand_over.send(make(kettle)).expect("somebody waits for the brew");
+        hand_over.send(make(kettle)).expect("the receiver waits for the brew");
     });
 
     let mut brew = pin!(handed_over.recv().expect("the cook hands over a brew"));

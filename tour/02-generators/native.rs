@@ -1,4 +1,6 @@
 //! The same with the compiler's own generators, which it calls coroutines. Nightly only.
+//!
+//! 同样的事，用编译器自己的生成器（它称为 coroutine）来做。仅限 nightly。
 
 use std::ops::{Coroutine, CoroutineState};
 use std::pin::{Pin, pin};

@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::awaiting::{self, AsFuture, Sequence};
 use super::brew::{self, Brew, Kettle};
 use super::writer::{self, Writer};
-use super::{Resume, Resumed};
+use super::{Resume, Resumed, dropped_pins, enum_writer};
 use crate::timeline::{Event, Timeline};
 
 const WRITER: [&str; 6] =
@@ -51,6 +51,32 @@ fn moving_the_box_keeps_the_pen_in_place_and_moving_the_struct_does_not() {
     let story = timeline.story();
     assert_eq!(story[0], "boxed the box was moved; pen still points at line");
     assert_eq!(story[1], "loose the struct was moved; pen does not point at line");
+}
+
+#[test]
+fn an_enum_that_points_into_itself_is_wrong_after_mem_replace() {
+    let timeline = Timeline::new();
+    enum_writer::run(&timeline);
+    assert_eq!(
+        timeline.story_of("enum"),
+        ["made; pen points at line", "taken out by mem::replace; pen does not point at line"]
+    );
+}
+
+#[test]
+fn to_drop_a_pin_on_the_stack_does_not_drop_the_value() {
+    let timeline = Timeline::new();
+    dropped_pins::run(&timeline);
+    assert_eq!(
+        timeline.story(),
+        [
+            "stack its pin on the stack is dropped",
+            "heap its Pin<Box> is dropped",
+            "heap is dropped",
+            "stack the end of the scope",
+            "stack is dropped",
+        ]
+    );
 }
 
 #[test]

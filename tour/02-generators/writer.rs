@@ -11,6 +11,8 @@
 //! pen.push_str(" milk");
 //! line
 //! ```
+//!
+//! 借用自己的生成器。要是稳定版的 Rust 有生成器，就会写成上面那样：借用跨过 yield，一直有效。
 
 use std::marker::PhantomPinned;
 use std::mem;
@@ -31,8 +33,7 @@ pub(super) struct Writer {
     /// Points at `line`, its own neighbour. A reference would need a lifetime for "as long as the
     /// struct that I am in", and there is no such lifetime.
     pen: Option<NonNull<String>>,
-    /// Takes `Unpin` away: who has a `Pin<&mut Writer>` cannot move the writer any more, unless by
-    /// `unsafe`.
+    /// Takes `Unpin` away: through a `Pin<&mut Writer>` only `unsafe` code can move the writer.
     _stays: PhantomPinned,
 }
 
@@ -66,8 +67,8 @@ impl Resume for Writer {
         match this.at {
             Place::Start => {
                 this.line.push_str("tea");
-                // From here on `line` is only touched through `pen`, as the borrow in the text would
-                // have it. It was pinned when we were called, so it stays where it is.
+                // From here on `line` is only touched through `pen`, as the borrow in the text
+                // would have it. It was pinned when we were called, so it stays where it is.
                 let pen = this.pen.insert(NonNull::from(&mut this.line));
                 // SAFETY: it has just been made from a reference to `line`.
                 let length = unsafe { pen.as_ref() }.len();
@@ -93,8 +94,9 @@ impl Writer {
     /// Goes on with the line, and returns how long it is now.
     fn write(&mut self, words: &str) -> usize {
         let mut pen = self.pen.expect("the pen was made before the first yield");
-        // SAFETY: `pen` points at `line`. It did when it was made, and the writer, being pinned, has
-        // not moved since. Nobody else has a reference to `line`.
+        // SAFETY: `pen` points at `line`. It did when it was made, and the writer, being pinned,
+        // has not moved since. There is no other reference to `line`: the writer is borrowed
+        // mutably, and gives none away.
         let line = unsafe { pen.as_mut() };
         line.push_str(words);
         line.len()
@@ -118,7 +120,7 @@ pub(super) fn drive(
     }
 }
 
-/// On the stack: `pin!` takes the value into a place that has no name, so nobody can move it out.
+/// On the stack: `pin!` takes the value into a place that has no name, so no code can move it out.
 pub(super) fn in_its_place(timeline: &Timeline) {
     drive(timeline, pin!(Writer::new()));
 }
@@ -138,8 +140,8 @@ pub(super) fn boxed_and_loose(timeline: &Timeline) {
     timeline.note("loose", format!("the struct was moved; pen {stays} at line"));
 }
 
-/// A writer that can be moved, to see what becomes of its pen. Which is a number here, so that nobody
-/// can write with it when it points at where the line once was.
+/// A writer that can be moved, to see what becomes of its pen. The pen is a number here, so that no
+/// code can write through it once it points at where the line was.
 struct Loose {
     line: String,
     pen_address: usize,

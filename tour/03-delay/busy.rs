@@ -1,4 +1,6 @@
 //! The shortest delay there is. It is correct, and a waste.
+//!
+//! 最短的 delay。它是对的，但很浪费。
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

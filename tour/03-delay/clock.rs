@@ -1,11 +1,11 @@
 //! The time, as the delays of this step see it.
 //!
-//! It is the machine's, or in tests one that is turned by hand, so that no test depends on how fast
-//! the machine is.
+//! It is the machine's, or one that is turned by hand, so that nothing depends on how fast the
+//! machine is.
+//!
+//! 这一步的 delay 看的钟：要么是机器的钟，要么是手拨的钟，后者让结果与机器快慢无关。
 
-use std::sync::Arc;
-#[cfg(test)]
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,10 +14,7 @@ use std::time::{Duration, Instant};
 pub(super) struct Clock(Arc<Kind>);
 
 enum Kind {
-    Real {
-        start: Instant,
-    },
-    #[cfg(test)]
+    Real { start: Instant },
     ByHand(ByHand),
 }
 
@@ -31,7 +28,6 @@ impl Clock {
     pub(super) fn now(&self) -> Duration {
         match &*self.0 {
             Kind::Real { start } => start.elapsed(),
-            #[cfg(test)]
             Kind::ByHand(hands) => hands.now(),
         }
     }
@@ -40,14 +36,12 @@ impl Clock {
     pub(super) fn sleep_until(&self, due: Duration) {
         match &*self.0 {
             Kind::Real { .. } => thread::sleep(due.saturating_sub(self.now())),
-            #[cfg(test)]
             Kind::ByHand(hands) => hands.sleep_until(due),
         }
     }
 }
 
 /// Stands still until it is turned.
-#[cfg(test)]
 #[derive(Default)]
 struct ByHand {
     time: Mutex<Duration>,
@@ -55,7 +49,6 @@ struct ByHand {
     after_next_look: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
-#[cfg(test)]
 impl ByHand {
     fn now(&self) -> Duration {
         let time = *self.time.lock().unwrap();
@@ -72,7 +65,6 @@ impl ByHand {
     }
 }
 
-#[cfg(test)]
 impl Clock {
     /// A clock that stands still at zero.
     pub(super) fn by_hand() -> Clock {
@@ -80,7 +72,7 @@ impl Clock {
     }
 
     fn hands(&self) -> &ByHand {
-        let Kind::ByHand(hands) = &*self.0 else { panic!("nobody can turn the machine's clock") };
+        let Kind::ByHand(hands) = &*self.0 else { panic!("the machine's clock cannot be turned") };
         hands
     }
 

@@ -1,5 +1,7 @@
 //! **Wrong.** One thread is enough, so it is started once; but it only knows the waker of the first
 //! poll.
+//!
+//! **错误示范。**一个线程就够了，所以只启动一次；可它只认得第一次 poll 的 waker。
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -1,4 +1,6 @@
-//! One thread, and a place where it finds the waker of whoever polled last.
+//! One thread, and a slot in which it finds the waker of the latest poll.
+//!
+//! 一个线程，加一个槽；线程在槽里找到最近一次来轮询的任务的 waker。
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,21 +14,26 @@ pub(super) struct Delay {
     slot: Option<Arc<Slot>>,
 }
 
-/// Whom to wake. Between the task, which changes its mind about that, and the thread, which takes it.
-struct Slot {
+/// The waker to call. The task replaces it, and the thread calls it.
+pub(super) struct Slot {
     waker: Mutex<Waker>,
 }
 
 impl Slot {
-    fn update(&self, waker: &Waker) {
+    pub(super) fn new(waker: &Waker) -> Slot {
+        Slot { waker: Mutex::new(waker.clone()) }
+    }
+
+    pub(super) fn update(&self, waker: &Waker) {
         let mut known = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
-        // Mostly it is the same task that polls again, and nothing has to be cloned.
+        // Clones only if `!known.will_wake(waker)`. Mostly the same task polls again.
         known.clone_from(waker);
     }
 
-    fn wake(&self) {
+    pub(super) fn wake(&self) {
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        // Not under the lock: a waker is somebody else's code, and it could poll us on the spot.
+        // Not under the lock: a waker runs code of an executor, which could poll this delay at
+        // once.
         waker.wake();
     }
 }
@@ -41,9 +48,9 @@ impl Future for Delay {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // First the waker, then the clock. The other way round, the moment could pass in between: we
-        // look and are early, the thread rings and wakes the waker of old, we put in ours, and return
-        // `Pending` for ever.
+        // First the waker, then the clock. The other way round, the moment could pass in between:
+        // the poll looks and is early, the thread calls the old waker, the poll puts in the new one
+        // and returns `Pending`, and no thread is left to call it.
         if let Some(slot) = &self.slot {
             slot.update(cx.waker());
         }
@@ -51,7 +58,7 @@ impl Future for Delay {
             return Poll::Ready(());
         }
         if self.slot.is_none() {
-            let slot = Arc::new(Slot { waker: Mutex::new(cx.waker().clone()) });
+            let slot = Arc::new(Slot::new(cx.waker()));
             self.slot = Some(slot.clone());
             self.alarm.start_thread(move || slot.wake());
         }

@@ -1,4 +1,6 @@
-//! A thread sleeps in the delay's stead, and wakes the task when it is due.
+//! A thread sleeps in place of the delay, and wakes the task when the delay is due.
+//!
+//! 线程替 delay 睡觉，到点唤醒任务。
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -22,8 +24,9 @@ impl Future for Delay {
         if self.alarm.is_due() {
             return Poll::Ready(());
         }
-        // The context is only lent for this call, so the thread gets a clone of its waker. Each poll
-        // starts another thread: right, whoever polls, but dear if they poll often.
+        // The context is only lent for this call, so the thread gets a clone of its waker. Each
+        // poll starts another thread: correct for any task that polls, but expensive if polls are
+        // frequent.
         let waker = cx.waker().clone();
         self.alarm.start_thread(move || waker.wake());
         Poll::Pending

@@ -1,9 +1,13 @@
 //! Just enough of an executor to have two tasks: a queue of those that were woken. Steps 4 to 7 say
 //! how to come to it.
 //!
-//! Only wakers, and whoever may spawn, can put a task into the queue. Once they are all gone nothing
-//! can happen any more, the queue says so, and `run` returns. A task that nobody can wake is dropped,
-//! done or not.
+//! Only wakers and spawners can put a task into the queue. Once they are all gone nothing can
+//! happen any more, the queue says so, and `run` returns. A task without a waker is dropped, done
+//! or not.
+//!
+//! 刚好够跑两个任务的执行器：一个装着被唤醒任务的队列。怎么一步步做成，见第 4 到第 7 步。能把任务放
+//! 进队列的，只有 waker 和 spawn 的一方。它们都没了，就再也不会有事发生，队列会说出来，`run` 于是返
+//! 回。没有 waker 的任务，不管做完没有，都会被丢弃。
 
 use std::pin::Pin;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -43,13 +47,13 @@ impl Tasks {
         self.spawner.clone()
     }
 
-    /// Polls whoever is in the queue now, and those that come into it meanwhile.
+    /// Polls the tasks in the queue now, and those that come into it meanwhile.
     #[cfg(test)]
     pub(super) fn run_queued(&self) {
         self.woken.try_iter().for_each(Task::run);
     }
 
-    /// Polls whoever is woken, until nobody can be.
+    /// Polls woken tasks, until no task can be woken any more.
     pub(super) fn run(self) {
         drop(self.spawner);
         self.woken.iter().for_each(Task::run);
@@ -64,7 +68,7 @@ impl Spawner {
     ) {
         let future = Box::pin(self.timeline.trace(name, future)) as BoxFuture;
         let task = Task { name, future: Mutex::new(Some(future)), spawner: self.clone() };
-        // Fails when nobody runs the queue any more; then the task is dropped like all the others.
+        // Fails when the receiver is gone; then the task is dropped like all the others.
         let _ = self.queue.send(Arc::new(task));
     }
 }
@@ -96,7 +100,7 @@ impl Drop for Task {
     fn drop(&mut self) {
         let future = self.future.get_mut().unwrap_or_else(PoisonError::into_inner);
         if future.is_some() {
-            self.spawner.timeline.note(self.name, "dropped half-done: nobody has its waker");
+            self.spawner.timeline.note(self.name, "dropped half-done: no waker of it is left");
         }
     }
 }

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::tasks::Tasks;
-use super::{Alarm, busy, first_waker, latest_waker, moves_on, per_poll, polled_thrice};
+use super::{
+    Alarm, busy, clock_first, due_during_the_poll, first_waker, latest_waker, moves_on, per_poll,
+    polled_thrice,
+};
 use crate::timeline::{Event, Timeline};
 
 const DELAY: Duration = Duration::from_secs(60);
@@ -111,7 +114,7 @@ fn a_delay_that_moves_to_another_task_wakes_that_one() {
     assert_eq!(fate_of_second(latest_waker::Delay::new), "returned Ready()");
 }
 
-/// The busy one would spin for as long as nobody turns the clock, so it is given one that turns.
+/// The busy one would spin until the clock is turned, so it gets a clock that turns.
 fn busy_until_due(alarm: Alarm) -> busy::Delay {
     let clock = alarm.clock.clone();
     let delay = busy::Delay::new(alarm);
@@ -121,7 +124,10 @@ fn busy_until_due(alarm: Alarm) -> busy::Delay {
 
 #[test]
 fn a_delay_that_knows_the_first_waker_only_loses_the_task_it_moves_to() {
-    assert_eq!(fate_of_second(first_waker::Delay::new), "dropped half-done: nobody has its waker");
+    assert_eq!(
+        fate_of_second(first_waker::Delay::new),
+        "dropped half-done: no waker of it is left"
+    );
 }
 
 #[test]
@@ -135,22 +141,15 @@ fn the_latest_waker_is_woken_and_the_first_one_is_not() {
     assert_eq!(called.recv(), Ok("other"));
     assert!(poll(&mut delay, &other).is_ready());
     drop((one, other, delay));
-    assert!(called.recv().is_err(), "nobody else was woken, and no waker is left");
+    assert!(called.recv().is_err(), "no other task was woken, and no waker is left");
 }
 
 #[test]
 fn a_moment_that_passes_during_the_poll_is_not_missed() {
-    let (clock, timeline) = (Clock::by_hand(), Timeline::new());
-    let ([one, other], called) = callers(["one", "other"]);
-    let mut delay = latest_waker::Delay::new(alarm(&clock, &timeline));
-    assert!(poll(&mut delay, &one).is_pending());
-    // The second poll looks at the clock and is early; but before it returns, the thread has rung.
-    let (tell, told) = mpsc::channel();
-    let hands = clock.clone();
-    clock.after_next_look(move || {
-        hands.turn_to(DELAY);
-        tell.send(called.recv()).unwrap();
-    });
-    assert!(poll(&mut delay, &other).is_pending());
-    assert_eq!(told.recv(), Ok(Ok("other")), "the task that waits now is the one to be woken");
+    assert!(due_during_the_poll(&Timeline::new(), latest_waker::Delay::new));
+}
+
+#[test]
+fn to_look_at_the_clock_before_the_waker_is_left_loses_the_wake_up() {
+    assert!(!due_during_the_poll(&Timeline::new(), clock_first::Delay::new));
 }

@@ -1,4 +1,6 @@
 //! How long a thread has been at work, as opposed to asleep or waiting for its turn.
+//!
+//! 一个线程真正在干活的时间，不算睡觉和排队等 CPU 的时间。
 
 use std::time::Duration;
 

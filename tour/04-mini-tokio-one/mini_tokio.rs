@@ -1,4 +1,6 @@
 //! The executor, all of it.
+//!
+//! 执行器，全部都在这里。
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -32,11 +34,11 @@ impl MiniTokio {
         self.tasks.push_back(Box::pin(future));
     }
 
-    /// Asks whoever is first in line, and sends those that are not ready to its end, until the line
+    /// Polls the first task in line, and puts those that are not ready at its end, until the line
     /// is empty.
     pub(super) fn run(&mut self) -> Tally {
-        // A context needs a waker. This one can be called by anybody, and does nothing: there is
-        // nobody to tell, for we ask everyone again as soon as we can.
+        // A context needs a waker. This one may be called from anywhere, and does nothing: every
+        // task is polled again anyway, as soon as its turn comes.
         let mut cx = Context::from_waker(Waker::noop());
         let mut tally = Tally::default();
         while let Some(mut task) = self.tasks.pop_front() {

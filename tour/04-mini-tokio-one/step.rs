@@ -1,7 +1,10 @@
-//! Mini Tokio, the first: an executor that asks everybody, all the time.
+//! Mini Tokio, the first: an executor that polls every task, all the time.
 //!
 //! It is [`MiniTokio`]: a queue of futures, and a waker that does nothing. It works, for any future
 //! whatsoever, and it never sleeps. The second scene measures what that costs.
+//!
+//! Mini Tokio 第一版：不停地问每一个任务的执行器。[`MiniTokio`] 就是一个 future 队列，加一个什么也
+//! 不做的 waker。什么样的 future 它都能跑，却从不睡觉；第二个场景量一量这要花多少。
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,10 +17,12 @@ use mini_tokio::{MiniTokio, Tally};
 mod cpu;
 mod mini_tokio;
 #[cfg(test)]
+mod solutions;
+#[cfg(test)]
 mod tests;
 
-/// Ready when the time has come. It never wakes anybody, which breaks the contract of step 3; but
-/// nobody here listens anyway.
+/// Ready when the time has come. It never calls a waker, which breaks the contract of step 3; but
+/// this executor would not listen anyway.
 struct Delay {
     due: Instant,
 }

@@ -11,7 +11,7 @@ use crate::timeline::{Event, Timeline};
 
 type Log = Rc<RefCell<Vec<&'static str>>>;
 
-/// Is ready at its `polls`th poll, and logs each of them. Wakes nobody.
+/// Is ready at its `polls`th poll, and logs each of them. Calls no waker.
 fn countdown(name: &'static str, polls: u32, log: &Log) -> impl Future<Output = ()> + 'static {
     let (mut left, log) = (polls, log.clone());
     poll_fn(move |_| {

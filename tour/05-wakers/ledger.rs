@@ -1,8 +1,12 @@
 //! What goes wrong when the four functions do not count right.
 //!
 //! To free memory twice on purpose would be no tour but an accident. So nothing is freed here: the
-//! data of these wakers is a [`Ledger`], which keeps the count that an `Arc` would have, and says at
-//! which call it would have been freed.
+//! data of these wakers is a [`Ledger`], which keeps the count that an `Arc` would have, and says
+//! at which call it would have been freed.
+//!
+//! 照着 `Arc` 的样子计数、却数错了的 waker。故意把内存释放两次，就不是导览，而是事故了。所以这里什
+//! 么也不释放：这些 waker 的 data 是一本账 [`Ledger`]，记着 `Arc` 该有的计数，并指出在哪一次调用时
+//! 内存本该被释放。
 
 use std::sync::atomic::{AtomicIsize, Ordering};
 use std::task::{RawWaker, RawWakerVTable, Waker};
@@ -80,8 +84,8 @@ pub(super) fn live_and_die(ledger: &Ledger) {
 
     let left = ledger.references.load(Ordering::Relaxed);
     let verdict = match left {
-        0 => "nobody is left, and it was freed in time".to_owned(),
-        1.. => format!("nobody is left, but the count is {left}: LEAKED"),
+        0 => "no waker is left, and it was freed in time".to_owned(),
+        1.. => format!("no waker is left, but the count is {left}: LEAKED"),
         _ => format!("the count is {left}: it was freed under a waker"),
     };
     ledger.timeline.note("ledger", verdict);

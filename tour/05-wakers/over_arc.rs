@@ -10,6 +10,9 @@
 //! | `drop` | one waker | none: one reference less |
 //!
 //! `std::task::Wake` does just this for you. It is written out here to be seen.
+//!
+//! data 是一个 `Arc` 的 waker。四个函数的规矩只有一条：**每个 waker 拥有一个引用**（见上表）。`std::task::Wake`
+//! 做的正是这些；这里写出来，是为了看清楚。
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -44,12 +47,13 @@ impl Bell {
 /// A waker that rings `bell`, whose reference it takes over.
 pub(super) fn waker(bell: Arc<Bell>) -> Waker {
     let raw = RawWaker::new(Arc::into_raw(bell).cast(), &VTABLE);
-    // SAFETY: the functions in `VTABLE` do what the contract of `RawWakerVTable` asks for, with data
-    // that comes from `Arc::into_raw`, as here. A `Bell` is `Send` and `Sync`, as wakers must be.
+    // SAFETY: the functions in `VTABLE` do what the contract of `RawWakerVTable` asks for, with
+    // data that comes from `Arc::into_raw`, as here. A `Bell` is `Send` and `Sync`, as wakers must
+    // be.
     unsafe { Waker::from_raw(raw) }
 }
 
-static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop);
+pub(super) static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop);
 
 /// # Safety
 /// For all four: `data` is that of a waker from [`waker`] or of a clone of one, which owns a

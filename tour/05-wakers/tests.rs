@@ -8,7 +8,8 @@ use std::thread;
 use super::by_id::{self, Letterbox, Tasks};
 use super::ledger::{self, Ledger, Mistake};
 use super::over_arc::{self, Bell};
-use super::{Timeline, count_references};
+use super::{count_borrowed, count_references, send_sync};
+use crate::timeline::{Event, Timeline};
 
 #[test]
 fn every_waker_owns_one_reference() {
@@ -94,6 +95,64 @@ fn wakers_of_one_bell_are_told_from_those_of_another() {
     assert!(!waker.will_wake(&over_arc::waker(other)));
 }
 
+#[test]
+fn a_borrowed_waker_counts_nothing_and_its_clone_counts() {
+    let timeline = Timeline::new();
+    count_borrowed(&timeline);
+    let counts = timeline.story_of("bell").into_iter().filter(|line| line.contains("references"));
+    assert_eq!(
+        counts.collect::<Vec<_>>(),
+        [
+            "made, references: 1",
+            "a borrowed waker of it, references: 1",
+            "clone of the borrowed waker, references: 2",
+            "wake_by_ref, references: 2",
+            "the borrowed waker has ended, references: 2",
+            "drop, references: 1",
+        ]
+    );
+}
+
+#[test]
+fn rc_is_neither_send_nor_sync_and_cell_is_send_only() {
+    let timeline = Timeline::new();
+    send_sync::run(&timeline);
+    for (name, send, sync) in [
+        ("u32", "yes", "yes"),
+        ("Rc", "no", "no"),
+        ("Cell", "yes", "no"),
+        ("Arc<Cell>", "no", "no"),
+        ("Arc", "yes", "yes"),
+        ("Mutex<Cell>", "yes", "yes"),
+        ("MutexGuard", "no", "yes"),
+        ("Waker", "yes", "yes"),
+        ("Context", "no", "no"),
+    ] {
+        let told = format!("may be sent: {send}, may be shared: {sync}");
+        assert_eq!(timeline.story_of(name), [told], "{name}");
+    }
+}
+
+#[test]
+fn tasks_are_polled_in_the_order_in_which_they_were_woken() {
+    let timeline = Timeline::new();
+    let boxes = [(); 3].map(|()| Arc::new(Letterbox::default()));
+    let mut tasks = Tasks::default();
+    for (name, letterbox) in ["anna", "bert", "carl"].iter().zip(&boxes) {
+        tasks.spawn(name, &timeline, letterbox.clone().letter());
+    }
+    tasks.spawn("postman", &timeline, async move {
+        // A scan of all tasks would find them in the order of their ids.
+        for letterbox in [&boxes[2], &boxes[0], &boxes[1]] {
+            letterbox.deliver();
+        }
+    });
+    tasks.run();
+    let polled = timeline.entries().into_iter().filter(|entry| entry.event == Event::Polled);
+    let polled: Vec<String> = polled.map(|entry| entry.who).collect();
+    assert_eq!(polled, ["anna", "bert", "carl", "postman", "carl", "anna", "bert"]);
+}
+
 fn entries(mistake: Mistake) -> Vec<String> {
     let timeline = Timeline::new();
     ledger::live_and_die(&Ledger::new(mistake, &timeline));
@@ -109,7 +168,7 @@ fn counted_right_it_is_freed_by_the_last_drop() {
             "wake_by_ref, references: 2",
             "wake, references: 1",
             "drop, references: 0; freed",
-            "nobody is left, and it was freed in time",
+            "no waker is left, and it was freed in time",
         ]
     );
 }
@@ -127,7 +186,7 @@ fn a_reference_too_few_frees_it_under_a_waker() {
 fn a_reference_too_many_leaks_it() {
     for mistake in [Mistake::WakeKeeps, Mistake::DropDoesNothing] {
         let entries = entries(mistake);
-        assert_eq!(entries[4], "nobody is left, but the count is 1: LEAKED", "{mistake:?}");
+        assert_eq!(entries[4], "no waker is left, but the count is 1: LEAKED", "{mistake:?}");
     }
 }
 

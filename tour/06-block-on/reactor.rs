@@ -8,9 +8,13 @@
 //!                  shutdown           poll
 //! ```
 //!
-//! The states of all timers lie on one [`Board`], where both sides find them: the futures, which are
-//! polled who knows where, and the thread. What only the thread needs, the deadlines in their order,
-//! it keeps to itself and is told by mail.
+//! The states of all timers lie on one [`Board`], where both sides find them: the futures, which
+//! may be polled on any thread, and the reactor's thread. What only the thread needs, the deadlines
+//! in their order, it keeps to itself and is told by mail.
+//!
+//! 盯着时钟的线程，好让别的线程睡觉。所有定时器的状态都在一块公告板 [`Board`] 上，双方都找得到：
+//! future 不知道会在哪里被轮询，线程则只有一个。只有线程用得着的东西（排好序的截止时间），它自己留
+//! 着，靠信件得知。
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -26,7 +30,7 @@ use std::time::{Duration, Instant};
 use crate::panics;
 use crate::timeline::Timeline;
 
-/// The reactor itself: whoever owns it decides how long it lives.
+/// The reactor itself: its owner decides how long it lives.
 pub struct Reactor {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
@@ -50,9 +54,9 @@ struct Board {
 
 /// How far a timer has got.
 enum TimerState {
-    /// Its deadline lies ahead; this is whom to wake then.
+    /// Its deadline lies ahead; this waker is to be called then.
     Waiting(Waker),
-    /// Its deadline is over, but nobody has polled it since.
+    /// Its deadline is over, but it has not been polled since.
     Fired,
     /// Its reactor closed before its deadline.
     Closed,
@@ -87,7 +91,8 @@ impl Reactor {
     }
 }
 
-/// Shuts down: whoever still waits is woken and told, and the thread has ended when this returns.
+/// Shuts down: tasks that still wait are woken and get an error, and the thread has ended when this
+/// returns.
 impl Drop for Reactor {
     fn drop(&mut self) {
         // Fails only if the thread has ended already, and then it need not be told.
@@ -110,7 +115,7 @@ impl Handle {
         Timer { handle: self.clone(), id: board.timers_made, deadline }
     }
 
-    /// A future that waits for so long, counted from now.
+    /// A future that waits for `length`, counted from now.
     pub fn timer(&self, length: Duration) -> Timer {
         self.timer_at(Instant::now() + length)
     }
@@ -133,8 +138,8 @@ impl Future for Timer {
     type Output = Result<(), Closed>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
-        // To clone a waker, and to drop one, is to call a stranger. The lock must not be held then:
-        // what if the stranger has a timer, and wants it too? So the clone comes before the lock is
+        // Cloning and dropping a waker calls unknown code. The lock must not be held then: that
+        // code may have a timer, and need the lock too. So the clone comes before the lock is
         // taken. And what is declared before the guard is dropped after it.
         let waker = cx.waker().clone();
         let _outdated;
@@ -169,8 +174,8 @@ impl Future for Timer {
     }
 }
 
-/// Takes the entry off the board, so that it does not grow for ever. If the timer was still waiting,
-/// nobody will be woken.
+/// Takes the entry off the board, so that it does not grow forever. If the timer was still waiting,
+/// no waker will be called.
 impl Drop for Timer {
     fn drop(&mut self) {
         // In two statements: the lock is released at the end of the first, and a waker that was in
@@ -225,10 +230,11 @@ fn fire(id: u64, board: &Mutex<Board>, timeline: &Timeline) {
     }
 }
 
-/// Wakes whoever waited, without the lock: a waker may do anything, even drop this very timer.
+/// Wakes the task that waited, without the lock: a waker may do anything, even drop this very
+/// timer.
 ///
-/// It may also panic. Then that is one task's misfortune, and no reason for all others to sleep for
-/// ever because the thread that would wake them is gone.
+/// It may also panic. Only this one task may suffer from that. If the thread ended with the panic,
+/// all other tasks would sleep forever.
 fn wake(id: u64, state: TimerState, timeline: &Timeline) {
     if let TimerState::Waiting(waker) = state {
         if let Err(text) = panics::catch(|| waker.wake()) {
@@ -246,7 +252,8 @@ fn name(id: u64) -> String {
     format!("timer {id}")
 }
 
-/// Whoever panicked with the lock in its hand did so between two changes, not within one.
+/// A poisoned board is whole: a panic under the lock can only come between two changes, not within
+/// one.
 fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
     board.lock().unwrap_or_else(PoisonError::into_inner)
 }

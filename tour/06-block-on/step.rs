@@ -2,6 +2,9 @@
 //!
 //! [`block_on`] is the smallest executor there is: one future, one thread, which sleeps while there
 //! is nothing to do. What wakes it is a [`Reactor`], which has a thread of its own.
+//!
+//! 一个等 future 的线程，和一个等时间的线程。[`block_on`] 是最小的执行器：一个 future，一个线程，没
+//! 事就睡。唤醒它的是 [`Reactor`]，它自己另有一个线程。
 
 use std::fmt::Debug;
 use std::future::poll_fn;
@@ -16,6 +19,8 @@ use crate::timeline::{Timeline, thread_name};
 
 mod reactor;
 
+#[cfg(test)]
+mod solutions;
 #[cfg(test)]
 mod tests;
 
@@ -68,7 +73,8 @@ where
         }
         // `park` on its own would not do. It may return without cause, which costs a poll too many;
         // and whatever the future calls may park this thread for reasons of its own, and use up an
-        // `unpark` that was meant for us. That would cost the wake-up. The flag is ours alone.
+        // `unpark` that was meant for us. That would cost the wake-up. No other code touches the
+        // flag.
         while !sleeper.is_woken.swap(false, Ordering::Acquire) {
             timeline.note(who, "nothing to do: the thread parks");
             thread::park();
@@ -116,7 +122,7 @@ async fn woken_early(eats_the_token: bool, timeline: &Timeline) {
     .await;
 }
 
-/// Both orders of "woken" and "parks" lead on; nobody oversleeps.
+/// Both orders of "woken" and "parks" are fine: no wake-up is lost.
 fn wake_before_park(timeline: &Timeline) {
     block_on(timeline, "main", woken_early(false, timeline));
     timeline.note("main", "once more, with a future that parks the thread itself");
@@ -135,7 +141,7 @@ fn two_timers(timeline: &Timeline) {
     assert_eq!(results, (Ok(()), Ok(())), "the reactor is still there");
 }
 
-/// Who waits for a reactor that closes is told so, at once.
+/// A timer whose reactor closes returns an error at once.
 fn closing(timeline: &Timeline) {
     let reactor = Reactor::start(timeline).expect("the reactor's thread starts");
     let timers = reactor.handle();

@@ -2,6 +2,9 @@
 //!
 //! The sending half is called by wakers: from any thread, at any time, also by the executor's own
 //! thread in the middle of a poll. So it must never lose a task, and never wait.
+//!
+//! 装被唤醒任务的三种队列。发送端由 waker 调用：在任何线程上，在任何时候，也可能在执行器自己的线程
+//! 上、在一次轮询的中途。所以它绝不能丢任务，也绝不能等待。
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, SyncSender, TryRecvError, TrySendError};
@@ -18,7 +21,8 @@ pub trait TaskSender: Send + Sync {
 
 /// What the executor has of it.
 pub trait TaskReceiver {
-    /// Sleeps until there is a task. None: there is none, and nobody is left who could send one.
+    /// Sleeps until there is a task. None: there is no task, and no sender is left that could send
+    /// one.
     fn recv(&mut self) -> Option<Arc<Task>>;
 }
 
@@ -64,9 +68,9 @@ impl TaskReceiver for crossbeam_channel::Receiver<Arc<Task>> {
 
 /// A channel with room for `capacity` tasks, and a list for those that find it full.
 ///
-/// What is a waker to do when the queue is full? If it drops the task, the task never runs again. If
-/// it panics, the same. If it waits for room, and it is the executor's thread that wakes, it waits
-/// for itself. That leaves a place beside the queue.
+/// What is a waker to do when the queue is full? If it drops the task, the task never runs again.
+/// If it panics, the same. If it waits for room, and it is the executor's thread that wakes, it
+/// waits for itself. That leaves a place beside the queue.
 pub fn bounded(capacity: usize, timeline: &Timeline) -> Channel {
     assert!(capacity > 0, "a queue that is full while it is empty cannot wake its receiver");
     let (sender, receiver) = mpsc::sync_channel(capacity);
@@ -98,17 +102,17 @@ struct BoundedReceiver {
     overflow: EmptyOnDrop,
 }
 
-/// Tasks in the list have a sender, which has the list. Somebody has to cut that circle.
+/// Tasks in the list have a sender, which has the list. This cuts the cycle.
 struct EmptyOnDrop(Overflow);
 
 impl TaskSender for BoundedSender {
     fn send(&self, task: Arc<Task>) {
         let refused = {
-            // Held over the attempt too, and that matters. The receiver looks here before it goes to
-            // sleep. If the channel is full at this moment, then it has not yet done so since, and
-            // will find what we put here.
+            // Held over the attempt too, and that matters. The receiver looks here before it goes
+            // to sleep. If the channel is full at this moment, then it has not yet done so since,
+            // and will find what we put here.
             let mut overflow = self.overflow.lock();
-            // Nobody overtakes those that wait already.
+            // No task overtakes those that wait already.
             let sent = if overflow.is_empty() {
                 self.channel.try_send(task)
             } else {

@@ -3,10 +3,15 @@
 //! The first one (step 4) asked every future, over and over. Here a task has a waker that knows the
 //! way back into a queue, and the executor sleeps until something comes out of that queue. Which
 //! queue it is does not matter much; [`queues`] has three.
+//!
+//! Mini Tokio 第二版：只轮询被唤醒的任务。第一版（第 4 步）把每个 future 问了一遍又一遍。这里的任务
+//! 有一个 waker，认得回队列的路；执行器一直睡到队列里有东西出来。用什么队列关系不大，[`queues`] 里
+//! 有三种。
 
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
@@ -17,6 +22,8 @@ use crate::timeline::{Timeline, thread_name};
 
 mod queues;
 
+#[cfg(test)]
+mod solutions;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +37,8 @@ type BoxFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub struct Task {
     name: String,
     /// None while it is being polled, and once it is done. The lock is never contended, as only the
-    /// executor's thread opens it; it is here because a waker has to be `Sync`, and the task is one.
+    /// executor's thread opens it; it is here because a waker has to be `Sync`, and the task is
+    /// one.
     future: Mutex<Option<BoxFuture>>,
     /// Whether it is in the queue. One entry is enough, however often it is woken.
     is_queued: AtomicBool,
@@ -50,8 +58,8 @@ enum Turn {
 impl Task {
     /// Puts the task in the queue, unless it is there already.
     fn schedule(self: &Arc<Self>) {
-        // Acquire and release: what was done before a wake-up is seen by the poll after it, also when
-        // this was the second wake-up, and the first one brought the task in.
+        // Acquire and release: what was done before a wake-up is seen by the poll after it, also
+        // when this was the second wake-up, and the first one brought the task in.
         if !self.is_queued.swap(true, Ordering::AcqRel) {
             self.queue.send(self.clone());
         }
@@ -59,12 +67,13 @@ impl Task {
 
     /// Polls the future, if there is still one.
     fn take_turn(self: &Arc<Self>) -> Turn {
-        // Before the poll, not after it: who wakes the task from here on may know something that the
-        // poll has missed, and must bring it back into the queue.
+        // Before the poll, not after it: a wake-up that comes from here on may bring news that the
+        // poll has missed, and must put the task back into the queue.
         self.is_queued.swap(false, Ordering::AcqRel);
 
-        // Nobody promises to wake a task only while it is pending. But no future may be polled after
-        // `Ready`. So whoever polls has to remember; here, by having thrown the future away.
+        // Wakers may be called at any time, not only while the task is pending. But no future may
+        // be polled after `Ready`. So the executor has to remember; here, by having dropped the
+        // future.
         let Some(mut future) = self.slot().take() else {
             self.timeline.note(&self.name, "is done; this wake-up came too late");
             return Turn::Spurious;
@@ -118,7 +127,8 @@ impl Wake for Task {
 impl Drop for Task {
     fn drop(&mut self) {
         if self.slot().is_some() {
-            self.timeline.note(&self.name, "nobody is left who could wake it: dropped, unfinished");
+            self.timeline
+                .note(&self.name, "no waker is left that could wake it: dropped, unfinished");
         }
     }
 }
@@ -176,9 +186,9 @@ impl MiniTokio {
     /// Polls tasks as they come out of the queue, until none can come any more.
     pub fn run(self) -> Report {
         let MiniTokio { mut scheduled, spawner } = self;
-        // Now only tasks and spawners have the queue's sending half, and a task lives for as long as
-        // there is a waker of it. When the last is gone, the queue ends, and so does this loop. It
-        // need not count anybody.
+        // Now only tasks and spawners have the queue's sending half, and a task lives for as long
+        // as there is a waker of it. When the last is gone, the queue ends, and so does this loop.
+        // It need not count tasks.
         drop(spawner);
 
         let mut report = Report::default();
@@ -217,10 +227,10 @@ fn woken_after_ready(timeline: &Timeline) -> Report {
     let found = left_behind.clone();
     mini_tokio.spawner().spawn("hasty", async move {
         let waker = poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
-        *left_behind.lock().expect("nobody panics with it") = Some(waker);
+        *left_behind.lock().expect("no thread panics with it") = Some(waker);
     });
     mini_tokio.spawner().spawn("meddler", async move {
-        let waker = found.lock().expect("nobody panics with it").take();
+        let waker = found.lock().expect("no thread panics with it").take();
         waker.expect("hasty was first in the queue").wake();
     });
     mini_tokio.run()
@@ -235,6 +245,25 @@ fn misfortunes(timeline: &Timeline) -> Report {
     mini_tokio.run()
 }
 
+/// **Wrong**, as in well-known tutorials: the executor has a sender of its own queue, and receives
+/// until there is no sender any more. Returns what the queue says when all tasks are done: first
+/// while the sender is kept, and then when it is not.
+fn keeps_a_sender(timeline: &Timeline) -> [Option<TryRecvError>; 2] {
+    let (sender, scheduled) = mpsc::channel::<Arc<Task>>();
+    let spawner = Spawner { queue: Arc::new(sender), timeline: timeline.clone() };
+    spawner.spawn("only", async {});
+    for task in scheduled.try_iter() {
+        task.take_turn();
+    }
+    // `recv` in place of `try_recv` would not return: a sender is left, so a task may still come.
+    let while_kept = scheduled.try_recv().err();
+    timeline.note("executor", "all tasks are done; recv would sleep forever");
+    drop(spawner);
+    let when_given_up = scheduled.try_recv().err();
+    timeline.note("executor", "gave its sender up; recv says that the queue has ended");
+    [while_kept, when_given_up]
+}
+
 /// Runs the step.
 pub fn run(timeline: &Timeline) {
     timeline.scene("A channel of the standard library");
@@ -247,4 +276,6 @@ pub fn run(timeline: &Timeline) {
     woken_after_ready(timeline);
     timeline.scene("A task that panics, and one that forgets its waker");
     misfortunes(timeline);
+    timeline.scene("Wrong: an executor that keeps a sender");
+    keeps_a_sender(timeline);
 }

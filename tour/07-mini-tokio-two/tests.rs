@@ -1,12 +1,14 @@
 use std::future::{pending, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, TrySendError};
+use std::sync::mpsc::{self, TryRecvError, TrySendError};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
 
 use super::queues::{self, Channel, TaskSender};
-use super::{MiniTokio, Report, Task, misfortunes, same_program, woken_after_ready};
+use super::{
+    MiniTokio, Report, Task, keeps_a_sender, misfortunes, same_program, woken_after_ready,
+};
 use crate::timeline::{Event, Timeline};
 
 /// The three queues of the step; the third is full as soon as two tasks are ready.
@@ -43,7 +45,7 @@ fn the_same_program_runs_on_each_queue() {
         let channel = channels(&timeline).into_iter().nth(index).unwrap();
         assert_eq!(same_program(&timeline, channel), completed(4));
         assert!(timeline.story().contains(&"child says hello".to_owned()));
-        // Each timer cost its task two polls and no more: nobody was asked in between.
+        // Each timer cost its task two polls and no more: none was asked in between.
         for task in ["slow", "fast"] {
             assert_eq!(timeline.count(task, &Event::Polled), 2);
             assert_eq!(timeline.count(task, &Event::Woken("reactor".to_owned())), 1);
@@ -226,7 +228,7 @@ fn a_task_that_nobody_can_wake_is_dropped() {
     misfortunes(&timeline);
     assert_eq!(
         timeline.story_of("forgetful"),
-        ["polled", "returned Pending", "nobody is left who could wake it: dropped, unfinished"]
+        ["polled", "returned Pending", "no waker is left that could wake it: dropped, unfinished"]
     );
 }
 
@@ -295,4 +297,48 @@ fn what_is_woken_or_spawned_after_the_end_is_dropped() {
         assert_eq!(Arc::strong_count(&held), 1, "queue {index}");
         assert_eq!(timeline.count("late", &Event::Polled), 0);
     }
+}
+
+#[test]
+fn an_executor_that_keeps_a_sender_never_hears_that_the_queue_has_ended() {
+    let [while_kept, when_given_up] = keeps_a_sender(&Timeline::new());
+    assert_eq!(while_kept, Some(TryRecvError::Empty));
+    assert_eq!(when_given_up, Some(TryRecvError::Disconnected));
+}
+
+/// Older tutorials say `send(task).expect("task queue full")`. It fails for another reason.
+#[test]
+fn send_on_a_full_channel_waits_and_fails_only_without_a_receiver() {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    sender.send(1).unwrap();
+    assert_eq!(sender.try_send(2), Err(TrySendError::Full(2)));
+    let waits = sender.clone();
+    let other = thread::spawn(move || waits.send(2));
+    // The first makes room for the second, whose send succeeds, however long it took.
+    assert_eq!((receiver.recv(), receiver.recv()), (Ok(1), Ok(2)));
+    assert_eq!(other.join().unwrap(), Ok(()));
+    drop(receiver);
+    assert!(sender.send(3).is_err());
+}
+
+/// The recap on the page, point by point.
+#[test]
+fn a_wake_up_goes_the_whole_way_in_six_points() {
+    let timeline = Timeline::new();
+    same_program(&timeline, queues::std_mpsc());
+    // One of the two timers belongs to `slow`, the other to `fast`; their numbers tell which.
+    let of_slow = |line: &String| line.starts_with("slow ") || line.starts_with("timer 1 ");
+    let story: Vec<String> = timeline.story().into_iter().filter(of_slow).collect();
+    let armed = story.iter().position(|line| line.starts_with("timer 1 timer armed")).unwrap();
+    assert_eq!(story[..armed], ["slow polled"]);
+    assert_eq!(
+        story[armed + 1..],
+        [
+            "slow returned Pending",
+            "timer 1 timer fired",
+            "slow woken by reactor",
+            "slow polled",
+            "slow returned Ready()",
+        ]
+    );
 }

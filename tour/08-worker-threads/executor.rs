@@ -1,7 +1,7 @@
 //! One queue, and threads that take tasks out of it.
 //!
 //! A task can now be woken by one thread while another one polls it. Where it stands is therefore
-//! one value, behind one lock, and everybody who wants something of the task goes through it:
+//! one value, behind one lock, and every thread that does something with the task goes through it:
 //!
 //! ```text
 //!               start                    not done
@@ -12,6 +12,9 @@
 //!    │                      wake                                      │
 //!    └────────────────────────────────── wake ────────────────────────┘
 //! ```
+//!
+//! 一个队列，几个从中取任务的线程。现在，一个线程正在轮询的任务，可能被另一个线程唤醒。所以任务处在
+//! 什么阶段，就是一个值，由一把锁保护；谁要对任务做什么，都得经过它（见上图）。
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -64,7 +67,7 @@ impl Task {
         }
     }
 
-    /// Runs the job once. Whoever calls it has taken the task's entry out of the queue.
+    /// Runs the job once. The caller has taken the task's entry out of the queue.
     fn run(self: Arc<Self>) {
         let running = Stage::Running { is_woken: false };
         let Stage::Queued(mut job) = mem::replace(&mut *lock(&self.stage), running) else {
@@ -118,7 +121,7 @@ impl Task {
         self.queue.count_ended(self.id, counter);
     }
 
-    /// Ends a task that nobody will run any more.
+    /// Ends a task that no worker will run any more.
     fn abandon(&self) {
         let stage = mem::replace(&mut *lock(&self.stage), Stage::Done);
         if let Stage::Queued(job) | Stage::Waiting(job) = stage {
@@ -130,7 +133,7 @@ impl Task {
 
 /// Drops a job, whatever its destructors do.
 fn discard(job: Job) {
-    // Whoever would be told of a panic has gone.
+    // No caller is left that could be told of a panic.
     let _ = panics::catch(|| drop(job));
 }
 
@@ -149,7 +152,8 @@ impl Wake for Task {
 impl Drop for Task {
     fn drop(&mut self) {
         if !matches!(*lock(&self.stage), Stage::Done) {
-            self.timeline.note(&self.name, "nobody is left who could wake it: dropped, unfinished");
+            self.timeline
+                .note(&self.name, "no waker is left that could wake it: dropped, unfinished");
             self.abandon();
         }
     }
@@ -220,8 +224,8 @@ impl GlobalQueue {
         drop(left);
     }
 
-    /// Ends those that still wait. Their wakers may be kept for long, by a timer that is set to an
-    /// hour; what they own should not be.
+    /// Ends those that still wait. Their wakers may be kept for a long time, by a timer that is set
+    /// to an hour; what the tasks own should not be.
     fn abandon_all(&self) {
         let live: Vec<_> = lock(&self.state).live.values().cloned().collect();
         for task in live.iter().filter_map(Weak::upgrade) {
@@ -249,7 +253,7 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// Starts so many workers.
+    /// Starts `workers` threads.
     pub fn start(timeline: &Timeline, workers: usize) -> io::Result<Executor> {
         let queue = Arc::new(GlobalQueue {
             state: Mutex::default(),
@@ -298,8 +302,8 @@ impl Executor {
     }
 }
 
-/// Does not wait for tasks: each worker ends with the run that it is in, and all that is left then is
-/// dropped.
+/// Does not wait for tasks: each worker ends with the run that it is in, and all that is left then
+/// is dropped.
 impl Drop for Executor {
     fn drop(&mut self) {
         self.queue.close();

@@ -1,8 +1,12 @@
 //! A queue for all, and threads that take from it.
 //!
-//! Everything that the steps before had in one thread is spread over several here: whoever is free
-//! takes the next task. The executor does not even know futures. It runs closures that take a waker
-//! and return whether they are done; a future becomes one in three lines.
+//! What the steps before had in one thread is spread over several here: the next free worker takes
+//! the next task. The executor does not even know futures. It runs closures that take a waker and
+//! return whether they are done; a future becomes one in three lines.
+//!
+//! 一个公用的队列，几个从中取任务的线程。前几步在一个线程里做的事，这里分给了好几个：谁有空，谁取下
+//! 一个任务。执行器根本不认识 future，它跑的是“接收 waker、返回是否做完”的闭包；future 只要三行代码
+//! 就能变成这样的闭包，简化的 future（[`simple_future`]）也是。
 
 use std::future::poll_fn;
 use std::sync::mpsc;
@@ -13,12 +17,16 @@ use std::time::Duration;
 use crate::timeline::Timeline;
 
 mod executor;
+mod simple_future;
 mod time_future;
 
+#[cfg(any(test, doctest))]
+mod solutions;
 #[cfg(test)]
 mod tests;
 
 use executor::{Executor, Tally};
+use simple_future::InTurn;
 use time_future::TimeFuture;
 
 impl Executor {
@@ -56,6 +64,15 @@ fn as_closures(timeline: &Timeline) -> Tally {
     executor.spawn_job("counter", Box::new(counts));
     let timer = timer(5);
     executor.spawn_job("sleeper", Box::new(move |waker| timer.is_over(waker)));
+    executor.finish()
+}
+
+/// Tasks as simplified futures: `Poll` in place of the `bool`, and a name for the closure's state.
+fn as_simple_futures(timeline: &Timeline) -> Tally {
+    let executor = executor(timeline, 1);
+    executor.spawn_simple("in turn", InTurn::new(vec![timer(5), timer(2)]));
+    // Any future that may be moved will do.
+    executor.spawn_simple("sleeper", timer(5));
     executor.finish()
 }
 
@@ -113,6 +130,8 @@ fn panicking(timeline: &Timeline) -> Tally {
 pub fn run(timeline: &Timeline) {
     timeline.scene("Tasks as closures, one worker");
     as_closures(timeline);
+    timeline.scene("Tasks as simplified futures, one worker");
+    as_simple_futures(timeline);
     timeline.scene("Tasks as futures, two workers");
     as_futures(timeline);
     timeline.scene("Woken by another thread while it is being polled");

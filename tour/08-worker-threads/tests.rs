@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::executor::{Executor, Job, Tally};
 use super::time_future::TimeFuture;
-use super::{as_closures, as_futures, executor, panicking, timer, woken_while_running};
+use super::{
+    as_closures, as_futures, as_simple_futures, executor, panicking, timer, woken_while_running,
+};
 use crate::timeline::{Event, Timeline};
 
 const AN_HOUR: Duration = Duration::from_secs(3600);
@@ -30,8 +32,17 @@ fn a_closure_runs_until_it_says_that_it_is_done() {
     let timeline = Timeline::new();
     assert_eq!(as_closures(&timeline), completed(2));
     assert_eq!(timeline.count("counter", &Event::Polled), 3);
-    // How the timer's first question is answered depends on who was faster.
+    // How the timer's first question is answered depends on which thread was faster.
     assert!(timeline.count("sleeper", &Event::Polled) <= 2);
+}
+
+#[test]
+fn a_simplified_future_runs_as_a_closure_does() {
+    let timeline = Timeline::new();
+    assert_eq!(as_simple_futures(&timeline), completed(2));
+    // One poll to begin, and at most one more for each of its two timers.
+    assert!(timeline.count("in turn", &Event::Polled) <= 3);
+    assert_eq!(timeline.story_of("in turn").last().unwrap(), "returned Ready()");
 }
 
 #[test]
@@ -240,7 +251,8 @@ fn the_waker_of_the_last_question_is_told() {
     }
     drop(told);
     let heard: Vec<_> = hears.iter().collect();
-    // On a machine so slow that the time was over before we could ask, nobody need be told.
+    // On a machine so slow that the time was over before the second question, no waker need be
+    // called.
     assert!(was_over || heard == ["second"], "{heard:?}");
 }
 
@@ -250,7 +262,7 @@ fn a_timer_that_is_dropped_ends_its_thread_and_wakes_nobody() {
 
     impl Wake for Unwanted {
         fn wake(self: Arc<Self>) {
-            panic!("nobody waits any more");
+            panic!("no task waits any more");
         }
     }
 

@@ -1,4 +1,6 @@
 //! A timer with a thread of its own, and a state that the two share.
+//!
+//! 自带线程的定时器，以及两者共享的状态。
 
 use std::io;
 use std::pin::Pin;
@@ -23,7 +25,7 @@ struct Shared {
 struct State {
     is_over: bool,
     is_cancelled: bool,
-    /// Whom to wake when it is over. None: nobody has asked yet.
+    /// The waker to call when it is over. None: it was not polled yet.
     waker: Option<Waker>,
 }
 
@@ -46,7 +48,7 @@ impl TimeFuture {
         let _outdated;
         let mut state = self.shared.lock();
         // The question and the waker go under one lock. If the waker came after it, the time could
-        // be over in between, when there is nobody to tell; and then nobody is told, ever.
+        // be over in between, when there is no waker to call; and then none is ever called.
         if !state.is_over {
             _outdated = state.waker.replace(waker);
         }

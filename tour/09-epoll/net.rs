@@ -1,4 +1,6 @@
 //! Sockets that can be awaited.
+//!
+//! 可以 await 的套接字。
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read, Write};
@@ -17,7 +19,7 @@ pub struct Watched<S: AsFd> {
 }
 
 impl<S: AsFd> Watched<S> {
-    fn new(socket: S, reactor: &Arc<Reactor>) -> io::Result<Watched<S>> {
+    pub(super) fn new(socket: S, reactor: &Arc<Reactor>) -> io::Result<Watched<S>> {
         let key = reactor.add(socket.as_fd())?;
         Ok(Watched { socket, key, reactor: reactor.clone() })
     }
@@ -25,8 +27,8 @@ impl<S: AsFd> Watched<S> {
     /// Tries, and if it cannot be done yet, has the task woken when it is worth another try.
     ///
     /// All there is to asynchronous I/O is in these lines. The system call comes first: often there
-    /// is something to read already, and then nobody has to ask epoll.
-    async fn when<T>(
+    /// is something to read already, and then epoll need not be asked.
+    pub(super) async fn when<T>(
         &self,
         direction: Direction,
         mut attempt: impl FnMut(&S) -> io::Result<T>,
@@ -68,7 +70,7 @@ impl Watched<TcpListener> {
         self.socket.local_addr()
     }
 
-    /// Waits for somebody to connect.
+    /// Waits for a connection.
     pub async fn accept(&self) -> io::Result<Watched<TcpStream>> {
         let (stream, _) = self.when(Direction::Read, TcpListener::accept).await?;
         stream.set_nonblocking(true)?;

@@ -1,8 +1,11 @@
 //! The queue between wakers and executor, with epoll to sleep in.
 //!
-//! Step 7's executor asks for a queue whose receiver sleeps while it is empty. Where it sleeps is up
-//! to the queue. This one sleeps in the reactor, so that the thread that polls the tasks is also the
-//! one that hears of their sockets.
+//! Step 7's executor asks for a queue whose receiver sleeps while it is empty. Where it sleeps is
+//! up to the queue. This one sleeps in the reactor, so that the thread that polls the tasks is also
+//! the one that hears of their sockets.
+//!
+//! waker 与执行器之间的队列，睡在 epoll 里。第 7 步的执行器要的是一个“空了就睡”的接收端，睡在哪里由
+//! 队列决定。这一个睡在 reactor 里，于是轮询任务的线程，也就是得知套接字消息的线程。
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
@@ -11,7 +14,7 @@ use std::thread::{self, ThreadId};
 use super::reactor::Reactor;
 use crate::mini_tokio_two::{Channel, Task, TaskReceiver, TaskSender};
 
-/// After so many tasks the sockets are looked at, even if there is another task to run.
+/// The sockets are checked once in this many tasks, even if there is another task to run.
 const TASKS_BETWEEN_LOOKS: u32 = 32;
 
 /// A queue whose receiver sleeps in `reactor`.
@@ -76,6 +79,6 @@ impl TaskReceiver for EpollReceiver {
 impl EpollReceiver {
     fn look(&mut self, may_sleep: bool) {
         self.tasks_since_look = 0;
-        self.reactor.wait(may_sleep).expect("epoll waits, as nobody has closed it");
+        self.reactor.wait(may_sleep).expect("epoll waits, as it is still open");
     }
 }

@@ -3,6 +3,10 @@
 //! Epoll is a set of descriptors in the kernel. One call puts a descriptor in, another sleeps until
 //! something in the set is ready. We have each descriptor watched *once*: after it was reported it
 //! is silent, until a task that got `WouldBlock` has it watched again.
+//!
+//! 建立在 epoll 上的套接字 reactor。epoll 是内核里的一个描述符集合：一个系统调用放进描述符，另一个
+//! 睡到集合里有东西就绪。每个描述符只*盯一回*：报告一次之后就不再出声，直到某个任务得到 `WouldBlock`，
+//! 又来要求盯着它。
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -31,7 +35,7 @@ pub struct Key(u64);
 /// The key of the bell.
 const BELL: Key = Key(0);
 
-/// An epoll, and who waits for what in it.
+/// An epoll, and the wakers of the tasks that wait in it.
 pub struct Reactor {
     epoll: OwnedFd,
     /// An eventfd: a counter that is readable unless it is zero. Other threads add one to it to end
@@ -82,7 +86,7 @@ impl Reactor {
         Ok(key)
     }
 
-    /// Takes it out again, before it is closed. Whoever waited for it is not woken.
+    /// Takes it out again, before it is closed. A task that waited for it is not woken.
     pub fn remove(&self, fd: BorrowedFd<'_>, key: Key) {
         // Fails for a descriptor that is not in the set, and then it need not be taken out.
         let _ = self.control(libc::EPOLL_CTL_DEL, fd, 0, key);
@@ -93,8 +97,8 @@ impl Reactor {
 
     /// Wakes `waker` once the descriptor is ready.
     ///
-    /// Nothing is lost if it became ready since the caller last tried: the kernel looks at once when
-    /// it is told to watch, and reports what it finds.
+    /// Nothing is lost if it became ready since the caller last tried: the kernel looks at once
+    /// when it is told to watch, and reports what it finds.
     pub fn wake_when(
         &self,
         fd: BorrowedFd<'_>,
@@ -118,11 +122,13 @@ impl Reactor {
         if waiting.writer.is_some() {
             events |= libc::EPOLLOUT;
         }
-        // Under the lock, so that the kernel hears of the two directions in the order of our changes.
+        // Under the lock, so that the kernel hears of the two directions in the order of our
+        // changes.
         self.control(libc::EPOLL_CTL_MOD, fd, events, key)
     }
 
-    /// Sleeps until something is ready, or only looks whether something is; then wakes who waits for it.
+    /// Sleeps until a descriptor is ready, or only checks whether one is; then wakes the tasks that
+    /// wait for it.
     pub fn wait(&self, may_sleep: bool) -> io::Result<()> {
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; 64];
         let timeout_ms = if may_sleep { -1 } else { 0 };
@@ -136,7 +142,7 @@ impl Reactor {
         };
         if count < 0 {
             let error = io::Error::last_os_error();
-            // A signal came. Whoever called us will look around and call again.
+            // A signal came. The caller checks its queue and calls again.
             return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
         }
         let events = &events[..count as usize];
@@ -153,7 +159,7 @@ impl Reactor {
     }
 
     /// Wakes both directions, whichever it was: for a descriptor that is watched once, one event is
-    /// all there is. Who was not meant will get `WouldBlock`, and come back.
+    /// all there is. A task that was not meant will get `WouldBlock`, and wait again.
     fn wake_all_of(&self, key: Key) {
         let waiting = self.lock().waiting.get_mut(&key).map(std::mem::take);
         // No entry: it was removed while the event was on its way.
@@ -194,6 +200,6 @@ fn owned(result: i32) -> io::Result<OwnedFd> {
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just opened it for us, and nobody else knows its number.
+    // SAFETY: the kernel has just opened it for this call, and no other code owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(result) })
 }

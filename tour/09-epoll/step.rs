@@ -1,8 +1,12 @@
 //! A reactor on epoll, and an echo server on it.
 //!
 //! The executor is that of step 7, unchanged. New is where it sleeps: in the kernel, which wakes it
-//! when a socket is ready. [`reactor`] tells tasks about sockets, [`queue`] puts the executor to sleep
-//! in it, and [`net`] makes futures of system calls.
+//! when a socket is ready. [`reactor`] tells tasks about sockets, [`queue`] puts the executor to
+//! sleep in it, and [`net`] makes futures of system calls.
+//!
+//! 建立在 epoll 上的 reactor，以及跑在上面的回显服务器。执行器就是第 7 步那个，一字未改；新的是它睡
+//! 在哪里：睡在内核里，套接字就绪时由内核唤醒。[`reactor`] 把套接字的消息告诉任务，[`queue`] 让执行
+//! 器睡在里面，[`net`] 把系统调用变成 future。
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,6 +21,8 @@ mod net;
 mod queue;
 mod reactor;
 
+#[cfg(test)]
+mod solutions;
 #[cfg(test)]
 mod tests;
 
@@ -35,7 +41,7 @@ async fn echo(stream: Watched<TcpStream>) -> io::Result<()> {
     }
 }
 
-/// Gives each of so many clients a task.
+/// Gives each of the first `clients` connections a task.
 async fn serve(
     listener: Watched<TcpListener>,
     clients: usize,
@@ -78,7 +84,7 @@ async fn talk(
     Ok(())
 }
 
-/// A task has nobody to return an error to, so it goes on the record.
+/// A task here cannot return an error to its spawner, so the error goes on the record.
 fn spawn(
     spawner: &Spawner,
     name: &str,
@@ -99,7 +105,7 @@ fn mini_tokio(timeline: &Timeline) -> (MiniTokio, Arc<Reactor>) {
     (MiniTokio::new(timeline, queue::sleeping_in(&reactor)), reactor)
 }
 
-/// A server, and so many clients, all on one thread.
+/// A server and its clients, all on one thread.
 fn echo_over_loopback(timeline: &Timeline, clients: usize) -> Report {
     let (mini_tokio, reactor) = mini_tokio(timeline);
     let spawner = mini_tokio.spawner();

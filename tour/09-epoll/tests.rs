@@ -283,3 +283,11 @@ fn a_waker_that_panics_does_not_keep_others_from_being_woken() {
     reactor.wait(true).unwrap();
     assert_eq!(writer.count(), 1);
 }
+
+#[test]
+fn without_epoll_the_step_says_so_and_ends() {
+    let timeline = Timeline::new();
+    crate::epoll_elsewhere::run(&timeline);
+    assert_eq!(timeline.story().len(), 1);
+    assert!(timeline.story()[0].contains("needs epoll"), "{:?}", timeline.story());
+}

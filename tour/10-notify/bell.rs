@@ -1,4 +1,6 @@
 //! Tells tasks that something has happened, and forgets it at once.
+//!
+//! 告诉任务有事发生，随即忘掉。
 
 use std::future::poll_fn;
 use std::mem;
@@ -18,7 +20,7 @@ struct Tower {
 }
 
 impl Bell {
-    /// Wakes whoever is waiting. If that is nobody, nothing happens, and nobody will ever know.
+    /// Wakes the tasks that wait now. If none waits, nothing happens, and no trace is left.
     pub fn ring(&self) {
         let waiting = {
             let mut tower = self.lock();

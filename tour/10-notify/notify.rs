@@ -1,4 +1,6 @@
 //! Tells a task that something has happened, and forgets nothing.
+//!
+//! 告诉任务有事发生，什么也不忘。
 
 use std::collections::VecDeque;
 use std::mem;
@@ -14,10 +16,10 @@ pub struct Notify {
 
 #[derive(Default)]
 struct Line {
-    /// A notification that found nobody waiting. There is at most one: two that nobody has seen tell
-    /// no more than one does, namely "look again".
+    /// A notification that found no task waiting. There is at most one: two that no task has seen
+    /// tell no more than one does, namely "look again".
     has_permit: bool,
-    /// Those that wait, with their tickets; who came first is first.
+    /// The wakers of waiting tasks, with their tickets, in the order in which they came.
     waiting: VecDeque<(u64, Waker)>,
     tickets_given: u64,
 }
@@ -63,7 +65,7 @@ enum Place {
     /// Never polled.
     Outside,
     /// Got this ticket. If it is not in line any more, then it was taken out, and that *is* the
-    /// notification. Nobody has to write it down anywhere else.
+    /// notification. It need not be stored anywhere else.
     InLine(u64),
     /// Told, and has said so.
     Done,
@@ -113,8 +115,8 @@ impl Drop for Notified<'_> {
             let mut line = self.notify.lock();
             line.position(ticket).and_then(|position| line.waiting.remove(position))
         };
-        // Told, but dropped before it could see that. The notification was meant for whoever waits,
-        // not for us in person, so it goes to the next.
+        // Told, but dropped before it could see that. The notification was meant for any one
+        // waiting task, so it goes to the next.
         if left.is_none() {
             self.notify.notify_one();
         }

@@ -1,7 +1,10 @@
 //! A task tells another that something has happened, and a delay is built on that.
 //!
-//! [`Notify`] keeps wakers so that those who use it need not know what a waker is. What makes it
-//! safe to use is one bit, the permit; [`Bell`] does without, and loses wake-ups.
+//! [`Notify`] keeps wakers, so that its users need not know what a waker is. What makes it safe to
+//! use is one bit, the permit; [`Bell`] does without, and loses wake-ups.
+//!
+//! 一个任务通知另一个任务有事发生，delay 就建立在这上面。[`Notify`] 替使用者保管 waker，使用者不必
+//! 知道 waker 是什么。让它用起来安全的，是一个比特：许可。[`Bell`] 没有许可，就会丢失唤醒。
 
 use std::convert::Infallible;
 use std::io;
@@ -19,12 +22,14 @@ mod bell;
 mod notify;
 
 #[cfg(test)]
+mod solutions;
+#[cfg(test)]
 mod tests;
 
 use bell::Bell;
 use notify::Notify;
 
-/// Waits for so long. Not a word about wakers, nor about polls.
+/// Waits for `length`, without a word about wakers or polls.
 async fn delay(length: Duration, timeline: &Timeline) {
     let notify = Arc::new(Notify::default());
     let (tells, record) = (notify.clone(), timeline.clone());
@@ -49,7 +54,7 @@ impl Alarm {
     fn set(length: Duration, act: impl FnOnce() + Send + 'static) -> io::Result<Alarm> {
         let (cancel, is_cancelled) = mpsc::channel::<Infallible>();
         let thread = thread::Builder::new().name("alarm".to_owned()).spawn(move || {
-            // Sleeps to the end, if nobody drops the other half.
+            // Sleeps to the end, unless the other half is dropped.
             if is_cancelled.recv_timeout(length) == Err(RecvTimeoutError::Timeout) {
                 act();
             }
@@ -75,22 +80,22 @@ fn ask(timeline: &Timeline, who: &str, future: impl Future<Output = ()>) -> Poll
     pin!(timeline.trace(who, future)).poll(&mut Context::from_waker(&waker))
 }
 
-/// The news comes first, and who waits for it second.
+/// The news comes first, and the task that waits for it second.
 fn too_early(timeline: &Timeline) {
     let bell = Bell::default();
-    timeline.note("bell", "is rung, and nobody is there");
+    timeline.note("bell", "is rung, and no task waits");
     bell.ring();
     let _ = ask(timeline, "listener", bell.rung());
-    timeline.note("listener", "would wait for ever");
+    timeline.note("listener", "would wait forever");
 
     let notify = Notify::default();
-    timeline.note("notify", "notifies, and nobody is there: a permit is left");
+    timeline.note("notify", "notifies, and no task waits: a permit is left");
     notify.notify_one();
     let _ = ask(timeline, "waiter", notify.notified());
     timeline.note("waiter", "found the permit");
 }
 
-/// A notification reaches somebody, even if the one who got it has gone.
+/// A notification reaches a task, even if the first one that got it was dropped.
 fn passed_on(timeline: &Timeline) {
     let notify = Notify::default();
     let mut first = Box::pin(timeline.trace("first", notify.notified()));
@@ -109,7 +114,7 @@ fn passed_on(timeline: &Timeline) {
 
 /// Runs the step.
 pub fn run(timeline: &Timeline) {
-    timeline.scene("News that comes before anybody waits for it");
+    timeline.scene("News that comes before any task waits for it");
     too_early(timeline);
     timeline.scene("A delay made of a thread and a Notify");
     block_on(timeline, "main", delay(Duration::from_millis(10), timeline));

@@ -1,4 +1,6 @@
 //! A task on the record, on a runtime that knows nothing of timelines.
+//!
+//! 跑在一个不知道时间线为何物的运行时上，却有记录的任务。
 
 use std::fmt::Debug;
 use std::pin::Pin;
@@ -11,8 +13,8 @@ pub(super) struct OnRecord<F> {
     future: Traced<F>,
     name: String,
     timeline: Timeline,
-    /// The runtime's waker, and ours around it. Kept, so that a future inside sees the same waker at
-    /// each poll and need not replace it.
+    /// The runtime's waker, and ours around it. Kept, so that a future inside sees the same waker
+    /// at each poll and need not replace it.
     wakers: Option<(Waker, Waker)>,
 }
 
@@ -37,7 +39,7 @@ where
             (cx.waker().clone(), self.timeline.trace_waker(&self.name, cx.waker()))
         });
         let polled = Pin::new(&mut self.future).poll(&mut Context::from_waker(&wakers.1));
-        // Not needed after `Ready`, when nobody may poll again.
+        // Not needed after `Ready`, when it must not be polled again.
         self.wakers = polled.is_pending().then_some(wakers);
         polled
     }

@@ -1,4 +1,6 @@
 //! The map from the tour to Wakeful. A test checks that all of it is there.
+//!
+//! 从导览到 Wakeful 的对照表。有测试检查其中每一项都在。
 
 /// A part of the tour, and its counterpart.
 pub(super) struct Piece {

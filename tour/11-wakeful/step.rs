@@ -1,8 +1,12 @@
 //! The same program, on Wakeful.
 //!
-//! What the steps built by hand comes from the runtime here: executor, timers, sockets, `Notify`. The
-//! program on top of them reads as before, only shorter. [`PIECES`] says where in Wakeful's code each
-//! part of the tour has its counterpart.
+//! What the steps built by hand comes from the runtime here: executor, timers, sockets, `Notify`.
+//! The program on top of them reads as before, only shorter. [`PIECES`] says where in Wakeful's
+//! code each part of the tour has its counterpart.
+//!
+//! 同一个程序，跑在 Wakeful 上。前几步亲手做的执行器、定时器、套接字和 `Notify`，这里都由运行时提
+//! 供。上面的程序读起来和以前一样，只是更短。导览的每个零件在 Wakeful 的代码里对应着什么，见
+//! [`PIECES`]。
 
 use std::io;
 use std::net::SocketAddr;
@@ -42,8 +46,8 @@ async fn echo(mut stream: TcpStream) -> io::Result<()> {
     }
 }
 
-/// Gives each client a task, and waits for them all. A task has somebody to return an error to now:
-/// whoever awaits its handle.
+/// Gives each client a task, and waits for them all. A task can return an error now: to the code
+/// that awaits its handle.
 async fn serve(listener: TcpListener, timeline: Timeline) -> io::Result<()> {
     let mut tasks = Vec::new();
     for number in 1..=CLIENTS {
@@ -78,7 +82,7 @@ async fn talk(
     Ok(())
 }
 
-/// An echo server, its clients, and somebody who waits until they have gone.
+/// An echo server, its clients, and a task that waits until they have gone.
 async fn program(timeline: Timeline) -> io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let server = listener.local_addr()?;
@@ -110,7 +114,7 @@ where
     wakeful::spawn(on_record::on_record(timeline, name, future))
 }
 
-/// A runtime with so many workers, whose threads are numbered as they come.
+/// A runtime with `count` workers, whose threads are numbered in the order of their start.
 fn workers(count: usize) -> Runtime {
     let started = AtomicUsize::new(0);
     let name = move || format!("worker {}", started.fetch_add(1, Ordering::Relaxed) + 1);
@@ -130,7 +134,7 @@ fn run_program(timeline: &Timeline, runtime: &Runtime) {
     result.expect("sockets work on the loopback device");
 }
 
-/// A panic ends its task, and is handed to whoever awaits it.
+/// A panic ends its task, and is handed to the code that awaits it.
 fn a_panic(timeline: &Timeline, runtime: &Runtime) {
     // The same as `panic!`, but for the message that would be printed.
     let clumsy = async { panic::resume_unwind(Box::new("dropped the cup")) };
@@ -140,8 +144,8 @@ fn a_panic(timeline: &Timeline, runtime: &Runtime) {
     timeline.panicked("clumsy", *text);
 }
 
-/// One worker, and a task that blocks it until another task has run. Nobody is to do that. Where it
-/// happens all the same, most runtimes stand still for ever.
+/// One worker, and a task that blocks it until another task has run. No program should do that.
+/// When one does, it hangs on most runtimes.
 fn a_task_that_blocks(timeline: &Timeline) {
     let runtime = workers(1);
     let (blocks, is_blocked) = mpsc::channel();

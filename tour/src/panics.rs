@@ -2,6 +2,9 @@
 //!
 //! Some steps show what happens when a rule is broken. The panic belongs on the timeline then, not
 //! on the terminal as if the tour had failed.
+//!
+//! 某一步故意引发的 panic。有些步骤演示破坏规矩的后果，这样的 panic 应该记在时间线上，而不是像导览
+//! 出了故障那样打印到终端。
 
 use std::any::Any;
 use std::cell::Cell;

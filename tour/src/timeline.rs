@@ -1,9 +1,12 @@
-//! What happened, when, on which thread, and who woke whom.
+//! What happened, when, on which thread, and which thread woke which task.
 //!
-//! Steps record events on a [`Timeline`] as they run: by hand ([`Timeline::polled`] and its kin), or
-//! by wrapping a future ([`Timeline::trace`]) or a waker ([`Timeline::trace_waker`]), which then
+//! Steps record events on a [`Timeline`] as they run: by hand ([`Timeline::polled`] and its kin),
+//! or by wrapping a future ([`Timeline::trace`]) or a waker ([`Timeline::trace_waker`]), which then
 //! record by themselves. The program prints the timeline in columns; tests ask for its
 //! [`story`](Timeline::story), in which times and threads are left out.
+//!
+//! 时间线：发生了什么，在什么时候，在哪个线程上，谁唤醒了谁。各步一边运行一边记录；程序把它打印成
+//! 表，测试则取它的 [`story`](Timeline::story)，里面不含时间和线程。
 //!
 //! ```
 //! use std::pin::pin;
@@ -27,6 +30,7 @@ mod trace;
 #[cfg(test)]
 mod tests;
 
+pub use print::Printed;
 pub use trace::{Traced, TracedWaker};
 
 /// A record of events, shared by all threads that have a clone of it.
@@ -49,6 +53,16 @@ pub struct Entry {
     pub event: Event,
 }
 
+impl Entry {
+    /// Returns what happened, in English; of a scene, its title.
+    pub fn text(&self) -> String {
+        match &self.event {
+            Event::Scene => self.who.clone(),
+            event => event.to_string(),
+        }
+    }
+}
+
 /// What can happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -62,7 +76,7 @@ pub enum Event {
     Ready(String),
     /// Its `poll` panicked, with this text.
     Panicked(String),
-    /// Its waker was called; says by whom.
+    /// Its waker was called; says by which thread.
     Woken(String),
     /// A timer was set that goes off after this long.
     Armed(Duration),

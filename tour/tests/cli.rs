@@ -15,7 +15,7 @@ fn without_a_word_the_steps_are_listed() {
     let output = tour(&[]);
     assert!(output.status.success());
     for step in tour::STEPS {
-        assert!(stdout(&output).contains(step.about), "step {} is missing", step.folder);
+        assert!(stdout(&output).contains(step.about.en), "step {} is missing", step.folder);
     }
 }
 
@@ -51,4 +51,39 @@ fn a_word_that_is_no_step_is_answered_with_the_steps() {
     }
     let answer = String::from_utf8_lossy(&tour(&["lunch"]).stderr).into_owned();
     assert!(answer.contains("`lunch`") && answer.contains(tour::STEPS[0].name()), "{answer}");
+}
+
+#[test]
+fn in_chinese_the_steps_are_listed_in_chinese() {
+    for words in [&["--lang", "zh"][..], &["--lang=zh", "list"]] {
+        let output = tour(words);
+        assert!(output.status.success());
+        for step in tour::STEPS {
+            assert!(stdout(&output).contains(step.about.zh), "step {} is missing", step.folder);
+        }
+        assert!(stdout(&output).contains("--lang zh"));
+    }
+}
+
+#[test]
+fn in_chinese_a_step_prints_a_chinese_timeline() {
+    for words in [&["1", "--lang", "zh"][..], &["--lang=zh", "1"]] {
+        let output = tour(words);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = stdout(&output);
+        for there in ["第 1 步", "时间", "被轮询", "返回 Pending", "README.zh-CN.md"] {
+            assert!(text.contains(there), "no {there} in {text}");
+        }
+        assert!(!text.contains("returned Pending"), "{text}");
+    }
+}
+
+#[test]
+fn a_language_that_is_not_there_is_refused() {
+    for words in [&["--lang", "fr"][..], &["--lang"], &["1", "--lang="]] {
+        let output = tour(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        let answer = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(answer.contains("`zh`"), "{answer}");
+    }
 }

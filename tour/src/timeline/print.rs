@@ -1,38 +1,65 @@
 //! A timeline as a table.
 //!
-//! A future that is polled inside another's `poll` is indented below it. What repeats itself without
-//! end, as a busy loop does, is printed once, with how often it came again.
+//! A future that is polled inside another's `poll` is indented below it. What repeats itself
+//! without end, as a busy loop does, is printed once, with how often it came again.
+//!
+//! 把时间线打印成表：在别人的 `poll` 里被轮询的，缩进一层；没完没了重复的，只打印一次，再注明重复了
+//! 多少次。
 
 use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
 use super::{Entry, Event, Timeline};
+use crate::lang::Lang;
 
 /// The longest run of lines that is looked at for repetition.
 const PATTERN_LINES_MAX: usize = 8;
 /// Fewer repetitions are printed as they are.
 const REPEATS_MIN: usize = 3;
 
+/// A timeline that is printed in a language of choice.
+pub struct Printed<'t> {
+    timeline: &'t Timeline,
+    lang: Lang,
+}
+
+impl Timeline {
+    /// Returns the timeline for printing in `lang`.
+    pub fn printed_in(&self, lang: Lang) -> Printed<'_> {
+        Printed { timeline: self, lang }
+    }
+}
+
 impl fmt::Display for Timeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<Line> = lines(&self.entries());
-        // The texts are at least as wide as the names of their columns.
+        self.printed_in(Lang::English).fmt(f)
+    }
+}
+
+impl fmt::Display for Printed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<Line> = lines(&self.timeline.entries());
+        // The texts are at least as wide as the English names of their columns, so that a line is
+        // as long in one language as in the other, up to its last column.
         let widest = |texts: fn(&Line) -> &str, least: usize| {
             lines.iter().map(|line| width(texts(line))).fold(least, usize::max)
         };
         let thread_width = widest(|line| &line.thread, "thread".len());
         let who_width = widest(|line| &line.who, "who".len());
+        let lang = self.lang;
 
         let row = |f: &mut fmt::Formatter<'_>, [at, thread, who, what]: [&str; 4]| {
-            writeln!(f, "{at:>10}  {thread:<thread_width$}  {who:<who_width$}  {what}")
+            let (at, thread) = (pad_left(at, 10), pad_right(thread, thread_width));
+            writeln!(f, "{at}  {thread}  {}  {}", pad_right(who, who_width), lang.translate(what))
         };
 
-        row(f, ["time", "thread", "who", "what"])?;
+        let heads = ["time", "thread", "who"].map(|head| lang.translate(head));
+        row(f, [&heads[0], &heads[1], &heads[2], "what"])?;
         let mut at = 0;
         while at < lines.len() {
             if lines[at].is_title {
-                writeln!(f, "\n{}", lines[at].what)?;
+                writeln!(f, "\n{}", lang.translate(&lines[at].what))?;
                 at += 1;
                 continue;
             }
@@ -44,7 +71,8 @@ impl fmt::Display for Timeline {
                 at += pattern * repeats;
                 let last = ms(lines[at + pattern - 1].at);
                 let what = if pattern == 1 { "this" } else { &format!("these {pattern} lines") };
-                writeln!(f, "{:>10}  {what} {repeats} times more, until {last}", "...")?;
+                let again = format!("{what} {repeats} times more, until {last}");
+                writeln!(f, "{:>10}  {}", "...", lang.translate(&again))?;
             }
             at += pattern;
         }
@@ -103,7 +131,7 @@ fn lines(entries: &[Entry]) -> Vec<Line> {
     lines
 }
 
-/// How lines go on: so many, and then the same again so many times.
+/// How lines repeat: a pattern, and how often it comes again.
 struct Repetition {
     pattern: usize,
     repeats: usize,
@@ -125,6 +153,15 @@ fn ms(time: Duration) -> String {
     format!("{:.3} ms", time.as_secs_f64() * 1e3)
 }
 
+fn pad_left(text: &str, columns: usize) -> String {
+    format!("{:1$}{text}", "", columns.saturating_sub(width(text)))
+}
+
+fn pad_right(text: &str, columns: usize) -> String {
+    format!("{text}{:1$}", "", columns.saturating_sub(width(text)))
+}
+
+/// Returns how many columns a terminal takes for `text`: two for each Chinese character.
 fn width(text: &str) -> usize {
-    text.chars().count()
+    text.chars().map(|c| if matches!(c, '\u{2e80}'..='\u{ffe6}') { 2 } else { 1 }).sum()
 }

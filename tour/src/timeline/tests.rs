@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Event, Timeline};
+use crate::lang::Lang;
 
 /// The printed lines below the names of the columns, without their times, which come first.
 fn printed(timeline: &Timeline) -> Vec<String> {
@@ -111,4 +112,18 @@ fn a_panicked_poll_does_not_indent_what_follows() {
     timeline.note("it", "afterwards");
     let text = timeline.to_string();
     assert!(text.contains("  it   afterwards"), "{text}");
+}
+
+#[test]
+fn in_chinese_the_columns_stand_where_they_stand_in_english() {
+    let timeline = Timeline::new();
+    timeline.scene("Woken by another thread");
+    timeline.polled("task");
+    timeline.note("task", "a text that is not in the table");
+    let (english, chinese) = (timeline.to_string(), timeline.printed_in(Lang::Chinese).to_string());
+    assert!(chinese.starts_with("      时间  线程"), "{chinese}");
+    assert!(chinese.contains("\n被另一个线程唤醒\n"), "{chinese}");
+    let place = |text: &str, what: &str| text.lines().find_map(|line| line.find(what));
+    assert_eq!(place(&english, "polled"), place(&chinese, "被轮询"));
+    assert_eq!(place(&english, "a text"), place(&chinese, "a text"));
 }

@@ -1,4 +1,6 @@
 //! Futures and wakers that record by themselves what is done to them.
+//!
+//! 会自己记录遭遇的 future 和 waker。
 
 use std::fmt::Debug;
 use std::pin::Pin;
@@ -31,8 +33,8 @@ impl Timeline {
 
     /// A waker that records that `who` was woken, and by which thread, and then wakes `waker`.
     ///
-    /// Make one per task, not one per poll: two that were made for the same `waker` do not know that
-    /// they wake the same ([`Waker::will_wake`]).
+    /// Make one per task, not one per poll: two that were made for the same `waker` do not know
+    /// that they wake the same ([`Waker::will_wake`]).
     pub fn trace_waker(&self, who: &str, waker: &Waker) -> Waker {
         let name = who.to_owned();
         Arc::new(TracedWaker { name, timeline: self.clone(), waker: waker.clone() }).into()
