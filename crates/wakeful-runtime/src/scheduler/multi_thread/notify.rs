@@ -5,9 +5,9 @@
 //! - **More** workers search at a time only if that many are needed: polls take longer than a
 //!   wake-up, and each searcher has twice that much work to find. Short tasks are often gone by the
 //!   time a second worker is up, and moving them between CPUs costs more than running them.
-//! - A worker that is **awake** and runs out of tasks searches too, since that costs no wake-up. But
-//!   while polls are shorter than a steal, no more workers search than queues have tasks: they would
-//!   take each task from under the others, and delay its owner.
+//! - A worker that is **awake** and runs out of tasks searches too, since that costs no wake-up.
+//!   But while polls are shorter than a steal, no more workers search than queues have tasks:
+//!   otherwise they would compete for each task, and delay its owner.
 //! - A worker that **spins** leaves a queue alone that is not worth a wake-up, for the time of its
 //!   spin: it would take short tasks one by one, and delay their owner at each. It steals them if
 //!   they are still there when it gives up.

@@ -12,9 +12,9 @@ use wakeful_task::Runnable;
 const SPIN_LOOK_INTERVAL: Duration = Duration::from_micros(1);
 
 impl WorkerThread {
-    /// Takes half of the injection queue, as a thief takes half of a run queue, but no more than the
-    /// worker runs until its next look at the injection queue: the rest would wait behind it.
-    /// Returns one entry to run, and puts the others into the worker's run queue.
+    /// Takes half of the injection queue, as a thief takes half of a run queue, but no more than
+    /// the worker runs until its next look at the injection queue. Returns one entry to run, and
+    /// puts the others into the worker's run queue.
     pub(super) fn take_injected(&self, core: &mut WorkerCore) -> Option<Runnable> {
         let inject = &self.scheduler.inject;
         if inject.is_empty() {
