@@ -2,7 +2,7 @@
 //!
 //! Then the process was probably stopped or throttled (`SIGSTOP`, a debugger, a CPU quota, a
 //! hypervisor), and all threads stood still. What they have not done meanwhile says nothing about
-//! them, so a late look only notes what the threads are running.
+//! them, so a late look finds no stall.
 
 use std::time::{Duration, Instant};
 

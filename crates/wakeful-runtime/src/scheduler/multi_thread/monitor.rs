@@ -46,8 +46,9 @@
 //! further worker is taken over, except for the shutdown. Otherwise a program whose tasks all
 //! compute for long would get a thread for each.
 //!
-//! A look that comes late ([`LookSchedule`]) only samples again: the process was probably stopped
-//! or throttled, and all threads stood still.
+//! A look that comes late ([`LookSchedule`]) finds no stall: the process was probably stopped or
+//! throttled, and all threads stood still. Each look, late or not, fires the due timers of suspects,
+//! since a thread that waits for a CPU does not get to them.
 //!
 //! When a look finds all workers parked, the monitor sleeps until one has been awake for the
 //! interval.

@@ -5,6 +5,8 @@ use crate::scheduler::multi_thread::lease::{FENCES, UserCode};
 use crate::scheduler::multi_thread::park_state::SharedDriver;
 use crate::stall::StallConfig;
 use crate::testing::{no_threads, plain_config, plain_info};
+#[cfg(feature = "time")]
+use std::task::Waker;
 use wakeful_base::asymmetric_fence::LightFence;
 
 const TICK: Duration = Duration::from_millis(2);
@@ -53,14 +55,40 @@ fn a_look_makes_one_fence_for_up_to_64_stalled_workers() {
 }
 
 #[test]
-fn a_late_look_only_samples_again() {
+fn a_late_look_finds_no_stall() {
     let (mut monitor, _leases) = monitor_of_stuck(2);
     let scheduler = monitor.scheduler.clone();
     let now = Instant::now();
     monitor.look(now);
     FENCES.set(0);
     monitor.look(now + 50 * TICK);
-    assert_eq!((FENCES.get(), scheduler.stalls.metrics.stalls()), (0, 0));
+    assert_eq!((FENCES.get(), scheduler.stalls.metrics.stalls()), (1, 0));
     monitor.look(now + 51 * TICK);
-    assert_eq!((FENCES.get(), scheduler.stalls.metrics.stalls()), (1, 2));
+    assert_eq!((FENCES.get(), scheduler.stalls.metrics.stalls()), (2, 2));
+}
+
+/// The waker is user code, so it waits for the worker's next thread.
+#[cfg(feature = "time")]
+#[test]
+fn a_look_fires_due_timers_of_a_worker_that_does_not_get_to_them() {
+    let (mut monitor, leases) = monitor_of_stuck(1);
+    let scheduler = monitor.scheduler.clone();
+    let with_core = |f: &mut dyn FnMut(&mut WorkerCore)| {
+        // SAFETY: no thread is in a core section, since the holder of the lease is in user code,
+        // and the monitor runs on this thread.
+        scheduler.workers[0].core.with_mut(|core| f(unsafe { &mut *core }));
+    };
+    let waiting = || {
+        let mut count = 0;
+        with_core(&mut |core| count = core.external_wakers.len());
+        count
+    };
+    let mut timer = None;
+    with_core(&mut |core| timer = Some(core.timers.get().arm(0, Some(Waker::noop().clone()))));
+    let now = Instant::now();
+    monitor.look(now);
+    assert_eq!(waiting(), 0, "the user code may have just begun");
+    monitor.look(now + 50 * TICK);
+    assert_eq!(waiting(), 1);
+    drop((timer, leases));
 }
