@@ -47,8 +47,8 @@
 //! compute for long would get a thread for each.
 //!
 //! A look that comes late ([`LookSchedule`]) finds no stall: the process was probably stopped or
-//! throttled, and all threads stood still. Each look, late or not, fires the due timers of suspects,
-//! since a thread that waits for a CPU does not get to them.
+//! throttled, and all threads stood still. Each look, late or not, fires the due timers of
+//! suspects, since a thread that waits for a CPU does not get to them.
 //!
 //! When a look finds all workers parked, the monitor sleeps until one has been awake for the
 //! interval.
