@@ -28,9 +28,10 @@ const CREDIT_MAX: u32 = 8;
 /// The credit at the start and after skipped spins, in wake-ups: enough for four spins.
 const CREDIT_RETRY: u32 = 4;
 
-/// How many spins are skipped when the credit is used up. Four spins in 256 times of running out of
-/// work are a negligible share of any thread's time.
-const SKIPPED_SPINS: u32 = 256;
+/// How many spins are skipped when the credit is used up. Where CPUs are short, a thread may be
+/// preempted in a spin, for milliseconds. Four spins in 1,024 times of running out of work are too
+/// few to show in the p99.
+const SKIPPED_SPINS: u32 = 1024;
 
 /// A thread's account of its spins.
 pub(crate) struct SpinBudget {
