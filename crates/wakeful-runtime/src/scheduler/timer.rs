@@ -236,11 +236,10 @@ impl Timer {
 
     /// Arms the timer on a thread that runs no worker, where an external timer stays in its wheel.
     fn rearm_external(&mut self, deadline_ns: u64) -> Result<(), ShutDown> {
-        let rearmed = match &mut self.armed {
-            Some(timer) => self.scheduler.info().time.rearm_external(timer, deadline_ns),
-            None => None,
-        };
-        rearmed.unwrap_or_else(|| self.move_here(deadline_ns))
+        let time = &self.scheduler.info().time;
+        let armed = self.armed.as_mut();
+        let is_rearmed = armed.is_some_and(|timer| time.rearm_external(timer, deadline_ns));
+        if is_rearmed { Ok(()) } else { self.move_here(deadline_ns) }
     }
 
     /// Registers `waker` for the deadline, or returns `Ready` if the deadline has been reached. The

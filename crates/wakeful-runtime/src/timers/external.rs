@@ -66,15 +66,16 @@ impl ExternalTimers {
         Ok(timer)
     }
 
-    /// Arms an external timer for another deadline. It keeps its waker.
-    pub(super) fn rearm(&self, timer: &mut ArmedTimer, deadline_ns: u64) -> Result<(), ShutDown> {
+    /// Arms an external timer for another deadline. It keeps its waker. Returns false, and changes
+    /// nothing, if the runtime has shut down.
+    pub(super) fn rearm(&self, timer: &mut ArmedTimer, deadline_ns: u64) -> bool {
         let mut state = self.state.lock();
         if state.is_closed {
-            return Err(ShutDown);
+            return false;
         }
         state.timers().rearm(timer, deadline_ns);
         self.note_deadline(state, deadline_ns);
-        Ok(())
+        true
     }
 
     /// Makes sure that a timer that was just armed fires in time.

@@ -211,14 +211,10 @@ impl TimeHandle {
         self.external.arm(deadline_ns, waker)
     }
 
-    /// Arms an external timer for another deadline. Returns `None`, and changes nothing, if `timer`
-    /// is not an external one.
-    pub(crate) fn rearm_external(
-        &self,
-        timer: &mut ArmedTimer,
-        deadline_ns: u64,
-    ) -> Option<Result<(), ShutDown>> {
-        (timer.owner() == EXTERNAL).then(|| self.external.rearm(timer, deadline_ns))
+    /// Arms an external timer for another deadline. Returns false, and changes nothing, if `timer`
+    /// is not an external one, or if the runtime has shut down.
+    pub(crate) fn rearm_external(&self, timer: &mut ArmedTimer, deadline_ns: u64) -> bool {
+        timer.owner() == EXTERNAL && self.external.rearm(timer, deadline_ns)
     }
 
     /// Removes an external timer. Returns `timer` as the error if it is not an external one.
