@@ -129,7 +129,7 @@ impl MultiThread {
             let core = unsafe { &mut *core };
             let is_published = publish && core.publish_all(&worker.queue);
             if is_published {
-                self.idle.set_queued(suspect.index);
+                core.owes_notify |= self.idle.set_queued(suspect.index);
             }
             if publish {
                 self.fire_timers_of(worker, core, due);

@@ -82,6 +82,7 @@ impl Idle {
     /// Notes that `worker` has tasks in its queue. Returns true if its bit was not set before: then
     /// a parked worker may have to be notified.
     #[inline]
+    #[must_use]
     pub(super) fn set_queued(&self, worker: usize) -> bool {
         seq_cst_for_loom();
         let word = self.word_of(worker);
@@ -102,7 +103,8 @@ impl Idle {
         // The owner may have pushed a task, and seen the bit, before it was cleared.
         let is_pushed = !queue.is_empty();
         if is_pushed {
-            self.set_queued(worker);
+            // The caller searches, or looks for parked workers after this.
+            let _is_new = self.set_queued(worker);
         }
         is_pushed
     }

@@ -305,6 +305,9 @@ impl Monitor {
         }
         let has_called_standby = if is_late {
             self.inspect_suspects(now, self.scheduler.stalls.config.hands_off);
+            if self.scheduler.has_visible_work() {
+                self.scheduler.notify_parked();
+            }
             self.restart_watches(now);
             false
         } else {
