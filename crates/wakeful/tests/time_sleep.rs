@@ -318,8 +318,9 @@ fn a_sleep_that_outlives_its_runtime_wakes_its_poller_and_then_panics() {
         let waker = Waker::from(count.clone());
         let sleep = || Box::pin(time::sleep(Duration::from_secs(1000)));
         let entered = runtime.enter();
-        let (mut common, mut unpolled) = (sleep(), sleep());
+        let (mut common, mut reset, mut unpolled) = (sleep(), sleep(), sleep());
         assert!(poll_with(common.as_mut(), &waker).is_pending());
+        assert!(poll_with(reset.as_mut(), &waker).is_pending());
         drop(entered);
         let (sender, receiver) = std::sync::mpsc::channel();
         let of_worker_waker = waker.clone();
@@ -331,8 +332,9 @@ fn a_sleep_that_outlives_its_runtime_wakes_its_poller_and_then_panics() {
         runtime.block_on(arms).unwrap();
         let mut of_worker = receiver.recv().unwrap();
         drop(runtime);
-        eventually("both are woken", || count.0.load(SeqCst) == 2);
-        for sleep in [&mut common, &mut of_worker, &mut unpolled] {
+        eventually("all that wait are woken", || count.0.load(SeqCst) == 3);
+        reset.as_mut().reset(Instant::now() + Duration::from_secs(1000));
+        for sleep in [&mut common, &mut of_worker, &mut reset, &mut unpolled] {
             let sleep = std::panic::AssertUnwindSafe(sleep);
             let (text, _) = support::panic_of(move || {
                 let sleep = sleep;
