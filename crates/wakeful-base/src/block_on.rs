@@ -4,10 +4,12 @@
 //! nothing of tasks. The caller checks with [`crate::enter`] whether the thread may block.
 
 use std::future::Future;
+use std::panic::Location;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
+use crate::threads::BlockedOn;
 use crate::{Parker, Unparker};
 
 struct UnparkThread(Unparker);
@@ -28,13 +30,15 @@ impl Wake for UnparkThread {
 /// # use wakeful_base::block_on;
 /// assert_eq!(block_on(async { 6 * 7 }), 42);
 /// ```
+#[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let parker = Parker::new();
     let waker = Waker::from(Arc::new(UnparkThread(parker.unparker())));
     let mut cx = Context::from_waker(&waker);
+    let blocked = BlockedOn::begin(Some(Location::caller()), 0, &waker);
     loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+        if let Poll::Ready(output) = blocked.poll(&waker, || future.as_mut().poll(&mut cx)) {
             return output;
         }
         parker.park();

@@ -13,6 +13,7 @@
 //! | [`catch_panic`], [`diagnostics`] | panics of user code; messages on standard error |
 //! | [`on_unwind`] | guards that finish an operation when user code panics |
 //! | [`alarm`], [`cpu_time`], [`thread_number`] | a kernel timer; CPU time and id of a thread |
+//! | [`waiting`], [`threads`] | what tasks and threads wait for |
 //! | [`rng`], [`cache_padded`] | random numbers; values on cache lines of their own |
 //!
 //! This crate is an implementation detail of `wakeful`. Its API follows no version promise.
@@ -33,6 +34,8 @@ pub mod rng;
 pub mod slab_alloc;
 pub mod sync;
 pub mod thread_number;
+pub mod threads;
+pub mod waiting;
 pub mod wake_list;
 
 mod block_on;

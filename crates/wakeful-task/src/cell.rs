@@ -1,6 +1,5 @@
 //! The memory of a task with a given future and home, and the functions that depend on their types.
 
-use crate::current::CurrentGuard;
 use crate::error::{JoinError, PanicPayload};
 use crate::header::{Header, PollResult, TaskRef, Vtable};
 use crate::id::Id;
@@ -18,6 +17,7 @@ use std::task::{Context, Poll};
 use wakeful_base::catch_panic::{contain_panic, drop_payload};
 use wakeful_base::slab_alloc;
 use wakeful_base::sync::UnsafeCell;
+use wakeful_base::waiting::{self, CurrentSlot};
 
 /// The future while the task runs, then its output, or the payload of the panic that it ended with.
 ///
@@ -79,6 +79,7 @@ fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
             schedule: schedule::<S>,
             free: free::<F, S>,
             calls_wakers: S::CALLS_WAKERS,
+            type_name: std::any::type_name::<F>,
         }
     }
 }
@@ -96,8 +97,9 @@ impl<F: Future, S> TaskCell<F, S> {
 /// # Safety
 /// The caller must hold the right to poll the task, and the cell must hold a future.
 unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult {
-    // SAFETY: the caller keeps the task alive during this call.
-    let _current = unsafe { CurrentGuard::enter(task) };
+    // SAFETY: the caller keeps the task alive during this call. A task that is being polled is in no
+    // queue.
+    let _current = unsafe { waiting::enter(&raw const (*task.as_ptr()).slot) };
     // SAFETY: this function is in the vtable of tasks of these types.
     let stage = unsafe { TaskCell::<F, S>::stage(task) };
     let polled = catch_unwind(AssertUnwindSafe(|| {
@@ -144,11 +146,21 @@ impl<F: Future> Drop for DropOnUnwind<'_, F> {
     }
 }
 
+/// Makes a task the current one while its future or its output is dropped.
+///
+/// # Safety
+/// The task must outlive the guard.
+unsafe fn enter_for_drop(task: TaskRef) -> CurrentSlot {
+    // A complete task may be in a queue, and a drop waits for nothing.
+    // SAFETY: by contract.
+    unsafe { waiting::enter_without_notes(&raw const (*task.as_ptr()).slot) }
+}
+
 /// # Safety
 /// The caller must hold the right to poll the task, and the cell must hold a future.
 unsafe fn cancel<F: Future, S>(task: TaskRef) -> Outcome {
     // SAFETY: the caller keeps the task alive during this call.
-    let _current = unsafe { CurrentGuard::enter(task) };
+    let _current = unsafe { enter_for_drop(task) };
     // SAFETY: this function is in the vtable of tasks of these types.
     let stage = unsafe { TaskCell::<F, S>::stage(task) };
     // SAFETY: the right to poll gives exclusive access to the future, which is dropped here only.
@@ -181,7 +193,7 @@ fn panic_stage<F: Future>(payload: Box<dyn Any + Send>) -> FutureOrOutput<F> {
 /// The task must be complete. Its output must not have been taken, and must belong to the caller.
 unsafe fn drop_output<F: Future, S>(task: TaskRef) {
     // SAFETY: the caller keeps the task alive during this call.
-    let _current = unsafe { CurrentGuard::enter(task) };
+    let _current = unsafe { enter_for_drop(task) };
     // SAFETY: the caller keeps the task alive.
     let outcome = unsafe { task.as_ref() }.state.outcome();
     // SAFETY: this function is in the vtable of tasks of these types.

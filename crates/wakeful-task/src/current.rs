@@ -1,43 +1,8 @@
 //! The task that the calling thread is running.
 
-use crate::header::{Header, TaskRef};
 use crate::id::Id;
-use crate::wait::{WaitKind, WaitsFor};
-use std::cell::Cell;
-use std::ptr;
-
-wakeful_base::per_thread! {
-    static CURRENT: Cell<*const Header> = const { Cell::new(ptr::null()) };
-}
-
-/// Makes a task the current one until the guard is dropped.
-pub(crate) struct CurrentGuard {
-    before: *const Header,
-}
-
-impl CurrentGuard {
-    /// # Safety
-    /// The task must outlive the guard.
-    #[inline]
-    pub(crate) unsafe fn enter(task: TaskRef) -> CurrentGuard {
-        CurrentGuard { before: CURRENT.with(|current| current.replace(task.as_ptr())) }
-    }
-}
-
-impl Drop for CurrentGuard {
-    #[inline]
-    fn drop(&mut self) {
-        CURRENT.with(|current| current.set(self.before));
-    }
-}
-
-#[inline]
-pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Header>) -> R) -> R {
-    let current = CURRENT.with(Cell::get);
-    // SAFETY: `CURRENT` is set only while a `CurrentGuard` exists on this thread's stack, whose
-    // creator keeps the task alive.
-    f(unsafe { current.as_ref() })
-}
+use wakeful_base::threads::THREAD_ID;
+use wakeful_base::waiting::{self, WaitSlot};
 
 /// Returns the id of the task that is running on this thread, if any.
 ///
@@ -52,7 +17,8 @@ pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Header>) -> R) -> R {
 /// # });
 /// ```
 pub fn try_id() -> Option<Id> {
-    with_current(|task| task.map(Header::id))
+    let id = waiting::with_current(|slot| slot.map_or(0, WaitSlot::id));
+    if id & THREAD_ID == 0 { Id::from_u64(id) } else { None }
 }
 
 /// Returns the id of the task that is running on this thread.
@@ -75,19 +41,4 @@ pub fn id() -> Id {
         "`task::id()` called outside of a task; only spawned tasks have an id (the future given to \
          `block_on` has none): use `task::try_id()` where there may be none",
     )
-}
-
-/// Records what the current task is about to wait for.
-///
-/// Leaf futures call this before they return `Pending`. It does nothing outside a task and while a
-/// task's output is being dropped.
-#[inline]
-pub fn note_wait(kind: WaitKind, detail: u64) {
-    with_current(|task| {
-        // While a task's output is being dropped, the task is current but complete. A queue of
-        // complete tasks may be using its link.
-        if let Some(task) = task.filter(|task| !task.state.is_complete()) {
-            task.set_waits_for(WaitsFor::new(kind, detail));
-        }
-    });
 }

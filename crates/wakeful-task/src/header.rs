@@ -1,15 +1,15 @@
 //! The part of a task that is the same for all types of futures.
 
 use crate::id::Id;
-use crate::state::{Outcome, TaskState};
-use crate::wait::WaitsFor;
+use crate::state::{Outcome, Phase, TaskState};
 use std::fmt;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::task::Context;
 use wakeful_base::list::{Link, Links};
 use wakeful_base::sync::UnsafeCell;
-use wakeful_base::sync::atomic::{AtomicPtr, Ordering::*};
+use wakeful_base::sync::atomic::AtomicPtr;
+use wakeful_base::waiting::WaitSlot;
 
 /// The operations of a task that depend on the type of its future.
 pub(crate) struct Vtable {
@@ -27,6 +27,8 @@ pub(crate) struct Vtable {
     pub free: unsafe fn(TaskRef),
     /// [`Schedule::CALLS_WAKERS`](crate::Schedule::CALLS_WAKERS) of the home.
     pub calls_wakers: bool,
+    /// Returns the name of the future's type.
+    pub type_name: fn() -> &'static str,
 }
 
 /// The result of one poll.
@@ -43,13 +45,12 @@ pub(crate) enum PollResult {
 #[repr(C)]
 pub struct Header {
     owned: Links<Header>,
-    id: Id,
     spawned_at: &'static Location<'static>,
     pub(crate) home: UnsafeCell<NonNull<()>>,
     pub(crate) vtable: &'static Vtable,
-    /// While the task is scheduled: the next entry of an intrusive queue. Otherwise: what the task
-    /// waits for.
-    link: AtomicPtr<Header>,
+    /// The task's id, and a word: while the task is scheduled, the next entry of an intrusive queue.
+    /// Otherwise, what the task waits for.
+    pub(crate) slot: WaitSlot,
     /// The waker of the join handle, as `join_slot.rs` packs it.
     pub(crate) join_waker: UnsafeCell<Option<NonNull<()>>>,
     pub(crate) state: TaskState,
@@ -68,11 +69,10 @@ impl Header {
     ) -> Header {
         Header {
             owned: Links::new(),
-            id,
             spawned_at,
             home: UnsafeCell::new(home),
             vtable,
-            link: AtomicPtr::new(std::ptr::null_mut()),
+            slot: WaitSlot::new(id.as_u64()),
             join_waker: UnsafeCell::new(None),
             state: TaskState::new(),
         }
@@ -88,7 +88,7 @@ impl Header {
 
     /// Returns the task's id.
     pub fn id(&self) -> Id {
-        self.id
+        Id::from_u64(self.slot.id()).expect("ids are not zero")
     }
 
     /// Returns where the task was spawned.
@@ -96,28 +96,49 @@ impl Header {
         self.spawned_at
     }
 
-    /// Returns what the task said it waits for when it last returned `Pending`.
-    ///
-    /// `None` while the task is in a queue.
-    pub fn waits_for(&self) -> Option<WaitsFor> {
-        WaitsFor::from_word(self.link.load(Relaxed).addr())
+    /// Returns the name of the future's type.
+    pub fn type_name(&self) -> &'static str {
+        (self.vtable.type_name)()
     }
 
-    pub(crate) fn set_waits_for(&self, what: WaitsFor) {
-        self.link.store(std::ptr::without_provenance_mut(what.word()), Relaxed);
+    /// Returns the slot that says what the task waits for.
+    pub fn slot(&self) -> &WaitSlot {
+        &self.slot
+    }
+
+    /// Returns where the task is. It may be elsewhere at any moment.
+    pub fn phase(&self) -> Phase {
+        self.state.phase()
+    }
+
+    /// Returns the number of references besides the scheduler's and the join handle's: those of
+    /// wakers, of abort handles, and [`Retained`](crate::Retained) ones.
+    pub fn other_refs(&self) -> usize {
+        self.state.other_refs()
+    }
+
+    /// Returns whether there is a join handle. It may be dropped at any moment.
+    pub fn has_join_handle(&self) -> bool {
+        self.state.has_join_interest()
     }
 
     /// Returns the link to the next entry of an intrusive queue.
     ///
     /// Only the queue that holds the entry may use it.
     pub fn queue_next(&self) -> &AtomicPtr<Header> {
-        &self.link
+        let link: *const AtomicPtr<()> = self.slot.word();
+        // SAFETY: `AtomicPtr<T>` has the same layout for each sized `T`, and all values of the word
+        // are valid for it: they are only dereferenced by the queue that stored them.
+        unsafe { &*link.cast::<AtomicPtr<Header>>() }
     }
 }
 
 impl fmt::Debug for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Task").field("id", &self.id).field("spawned_at", &self.spawned_at).finish()
+        f.debug_struct("Task")
+            .field("id", &self.id())
+            .field("spawned_at", &self.spawned_at)
+            .finish()
     }
 }
 

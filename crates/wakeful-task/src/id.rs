@@ -55,6 +55,11 @@ impl Id {
         })
     }
 
+    /// Returns the id that is this number, unless it is zero.
+    pub(crate) fn from_u64(id: u64) -> Option<Id> {
+        NonZeroU64::new(id).map(Id)
+    }
+
     /// Returns the id as a number.
     pub fn as_u64(self) -> u64 {
         self.0.get()

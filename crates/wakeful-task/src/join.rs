@@ -1,13 +1,11 @@
 //! The handle to await a task's output.
 
 use crate::abort::{AbortHandle, abort};
-use crate::current::note_wait;
 use crate::error::JoinError;
 use crate::header::{Header, TaskRef, release};
 use crate::id::Id;
 use crate::join_slot;
 use crate::state::AlreadyComplete;
-use crate::wait::WaitKind;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -15,6 +13,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 use wakeful_base::budget;
+use wakeful_base::waiting::{WaitKind, note};
 
 /// A handle to await the output of a task.
 ///
@@ -170,7 +169,7 @@ impl<T> Future for JoinHandle<T> {
         assert!(!self.taken, "`JoinHandle` polled after it returned the task's output");
         let unit = ready!(budget::poll_proceed(cx));
         if self.wait_with(cx.waker()).is_ok() {
-            note_wait(WaitKind::Task, self.id().as_u64());
+            note(WaitKind::Task, self.id().as_u64(), cx.waker());
             return Poll::Pending;
         }
         unit.made_progress();

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   ┌──────────────── Header, 72 bytes ────────────────┬─ FutureOrOutput ─┐
-//!   │ state  vtable  link  owned links  home  id       │ the future,      │
+//!   │ state  vtable  slot  owned links  home           │ the future,      │
 //!   │ spawn location  join waker                       │ later its output │
 //!   └──────────────────────────────────────────────────┴──────────────────┘
 //! ```
@@ -31,7 +31,7 @@
 //! | `refs.rs` | the scheduler's references |
 //! | `cell.rs`, `header.rs` | the memory of a task |
 //! | `join.rs`, `join_slot.rs`, `abort.rs`, `waker.rs` | the other references |
-//! | `current.rs`, `wait.rs` | the task that a thread runs, and what a task waits for |
+//! | `current.rs` | the task that a thread runs |
 //!
 //! This crate is an implementation detail of `wakeful`. Its API follows no version promise.
 //!
@@ -42,8 +42,9 @@
 //! | field | access |
 //! |---|---|
 //! | `state` | any holder of a reference, through the transitions |
-//! | `vtable`, `id`, `spawned_at` | written before the first reference exists, then only read |
-//! | `link` | scheduled: the queue; running: the polling thread; complete: the scheduler |
+//! | `vtable`, `spawned_at` | written before the first reference exists, then only read |
+//! | `slot`, its id | written before the first reference exists, then only read |
+//! | `slot`, its word | scheduled: the queue; running: the polling thread; complete: the scheduler; idle: any thread may mark the note |
 //! | `owned` | the home's list, under the home's own exclusion |
 //! | `home` | the holder of the right to poll |
 //! | `join_waker` | see [Waker slot](#waker-slot) |
@@ -65,19 +66,17 @@ mod join;
 mod join_slot;
 mod refs;
 mod state;
-mod wait;
 mod waker;
 
 pub use abort::AbortHandle;
 pub use cell::new_task;
-pub use current::{id, note_wait, try_id};
+pub use current::{id, try_id};
 pub use error::JoinError;
 pub use header::{Header, OwnedLink, TaskRef};
 pub use id::Id;
 pub use join::{JoinHandle, set_join_waker};
 pub use refs::{CompletedTask, FinishingTask, Polled, Retained, Runnable, RunningTask, Schedule};
-pub use state::Outcome;
-pub use wait::{WaitKind, WaitsFor};
+pub use state::{Outcome, Phase};
 pub use waker::{is_waker_of, only_queues};
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use crate::header::{Header, PollResult, TaskRef, release};
 use crate::join_slot;
 use crate::state::{Idle, Outcome, Start, WakerSlotOwner};
-use crate::waker::borrowed_waker;
+use crate::waker::{borrowed_waker, perform};
 use std::mem;
 use std::ops::Deref;
 use std::ptr::NonNull;
-use std::task::Context;
+use std::task::{Context, Waker};
+use wakeful_base::waiting;
 
 /// A scheduler, or one of its task lists: where the queue entry of a woken task goes.
 ///
@@ -126,16 +127,11 @@ impl Runnable {
     pub fn run(self) -> Polled {
         let running = match self.header().state.start() {
             Start::Poll => RunningTask(self.into_raw()),
+            Start::PollAsked => return RunningTask(self.into_raw()).poll_asked(),
             Start::Cancel => return Polled::Ended(RunningTask(self.into_raw()).cancel()),
         };
         let waker = borrowed_waker(running.0);
-        let mut cx = Context::from_waker(&waker);
-        // SAFETY: `start` returned `Poll`, so this entry has the right to poll, and the cell holds
-        // a future.
-        match unsafe { (running.header().vtable.poll)(running.0, &mut cx) } {
-            PollResult::Pending => Polled::Pending(running),
-            PollResult::Ready(outcome) => Polled::Ended(FinishingTask { task: running.0, outcome }),
-        }
+        running.poll(&waker)
     }
 
     /// Drops the future instead of polling it. Runs user code.
@@ -176,6 +172,40 @@ impl Drop for Runnable {
 #[derive(Debug)]
 pub struct Retained(TaskRef);
 
+impl Retained {
+    /// Takes a reference to a task.
+    ///
+    /// # Safety
+    /// The task must be alive.
+    pub unsafe fn new(task: TaskRef) -> Retained {
+        // SAFETY: by contract.
+        unsafe { task.as_ref() }.state.retain();
+        Retained(task)
+    }
+
+    /// Wakes the task for a poll that reports the leaves which return `Pending` in it, through
+    /// [`wakeful_base::waiting::take_answers`].
+    ///
+    /// Does nothing if the task has ended. The poll is an ordinary one, after a spurious wake-up.
+    pub fn ask(&self) {
+        let action = self.state.ask();
+        // SAFETY: this reference keeps the task alive, and the action is from its state word.
+        unsafe { perform(self.0, action) };
+    }
+}
+
+// SAFETY: a counted reference that gives access to the header only, whose shared parts are `Sync`.
+unsafe impl Send for Retained {}
+
+impl Deref for Retained {
+    type Target = Header;
+
+    fn deref(&self) -> &Header {
+        // SAFETY: this reference keeps the task alive.
+        unsafe { self.0.as_ref() }
+    }
+}
+
 impl Drop for Retained {
     fn drop(&mut self) {
         // SAFETY: releases the reference that `Runnable::retain` counted.
@@ -194,6 +224,30 @@ impl RunningTask {
         // SAFETY: by contract.
         let claimed = unsafe { task.as_ref() }.state.claim_idle();
         claimed.then_some(RunningTask(task))
+    }
+
+    /// Polls the future. Called once for each queue entry.
+    #[inline]
+    fn poll(self, waker: &Waker) -> Polled {
+        let mut cx = Context::from_waker(waker);
+        // SAFETY: `start` returned `Poll`, so this value has the right to poll, and the cell holds
+        // a future.
+        match unsafe { (self.header().vtable.poll)(self.0, &mut cx) } {
+            PollResult::Pending => Polled::Pending(self),
+            PollResult::Ready(outcome) => Polled::Ended(FinishingTask { task: self.0, outcome }),
+        }
+    }
+
+    /// Polls the future and reports the leaves that return `Pending`.
+    #[cold]
+    fn poll_asked(self) -> Polled {
+        let (slot, waker) = (&raw const self.header().slot, borrowed_waker(self.0));
+        let id = self.header().slot.id();
+        let (polled, leaves) = waiting::collect(slot, &waker, || self.poll(&waker));
+        if let Polled::Pending(_) = polled {
+            waiting::answer(id, leaves);
+        }
+        polled
     }
 
     /// Returns a pointer to the task.

@@ -9,7 +9,8 @@
 //! | 4 | `JOIN_INTEREST` | a `JoinHandle` exists |
 //! | 5 | `JOIN_WAKER` | the waker slot is filled and handed over to the completing thread |
 //! | 6, 7 | outcome | how the task ended, set together with `COMPLETE` |
-//! | 8… | references | see below |
+//! | 8 | `ASKED` | the next poll reports the leaves that return `Pending` in it |
+//! | 9… | references | see below |
 //!
 //! References are counted: one for the **scheduler**, from spawn to completion; one for the
 //! **join** handle; one for each **waker** and **abort** handle. A queue entry has no reference of
@@ -52,7 +53,8 @@ const JOIN_INTEREST: usize = 1 << 4;
 const JOIN_WAKER: usize = 1 << 5;
 const OUTCOME_SHIFT: u32 = 6;
 const OUTCOME_MASK: usize = 0b11 << OUTCOME_SHIFT;
-const REF_ONE: usize = 1 << 8;
+const ASKED: usize = 1 << 8;
+const REF_ONE: usize = 1 << 9;
 
 /// The value of the word beyond which `retain` aborts the process. It is half of the largest value,
 /// so that threads which add references at the same time cannot overflow the word. No program holds
@@ -94,7 +96,20 @@ impl Outcome {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     Poll,
+    /// Poll it, and report its leaves.
+    PollAsked,
     Cancel,
+}
+
+/// Where a task is, as far as its state word says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// In a queue, or being polled.
+    Active,
+    /// It waits for a wake-up.
+    Idle,
+    /// It has ended.
+    Complete,
 }
 
 /// The state of a task after a poll that returned `Pending`.
@@ -185,12 +200,16 @@ impl TaskState {
             word & (ACTIVE | COMPLETE) == ACTIVE,
             "a queue entry's task is active and not complete: {word:#x}"
         );
-        if word & (AGAIN | CANCELLED) == 0 {
+        if word & (AGAIN | CANCELLED | ASKED) == 0 {
             return Start::Poll;
         }
         // The poll that starts now answers all wake-ups up to this point.
-        let before = self.0.fetch_and(!AGAIN, AcqRel);
-        if before & CANCELLED == 0 { Start::Poll } else { Start::Cancel }
+        let before = self.0.fetch_and(!(AGAIN | ASKED), AcqRel);
+        match before & (CANCELLED | ASKED) {
+            0 => Start::Poll,
+            ASKED => Start::PollAsked,
+            _cancelled => Start::Cancel,
+        }
     }
 
     /// (3) Requests a poll, keeping the caller's reference.
@@ -215,6 +234,11 @@ impl TaskState {
     /// (3) Requests that the future be dropped instead of polled.
     pub(crate) fn abort(&self) -> WakeAction {
         self.request_poll(CANCELLED)
+    }
+
+    /// (3) Requests a poll that reports its leaves.
+    pub(crate) fn ask(&self) -> WakeAction {
+        self.request_poll(ASKED)
     }
 
     fn request_poll(&self, mark: usize) -> WakeAction {
@@ -351,6 +375,23 @@ impl TaskState {
 
     pub(crate) fn is_complete(&self) -> bool {
         self.0.load(Acquire) & COMPLETE != 0
+    }
+
+    /// Returns where the task is. It may be elsewhere at any moment.
+    pub(crate) fn phase(&self) -> Phase {
+        match self.0.load(Acquire) & (ACTIVE | COMPLETE) {
+            0 => Phase::Idle,
+            ACTIVE => Phase::Active,
+            _complete => Phase::Complete,
+        }
+    }
+
+    /// Returns the number of references besides the scheduler's and the join handle's: those of
+    /// wakers, of abort handles, and [retained](Self::retain) ones.
+    pub(crate) fn other_refs(&self) -> usize {
+        let word = self.0.load(Acquire);
+        let known = 1 + usize::from(word & JOIN_INTEREST != 0);
+        (word >> REF_ONE.trailing_zeros()).saturating_sub(known)
     }
 
     /// Returns whether there is a join handle. It may be dropped at any moment.

@@ -25,7 +25,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 use wakeful_base::budget;
-use wakeful_task::{AbortHandle, Id, JoinError, JoinHandle, WaitKind, note_wait, set_join_waker};
+use wakeful_base::waiting::{WaitKind, note};
+use wakeful_task::{AbortHandle, Id, JoinError, JoinHandle, set_join_waker};
 
 pub use builder::Builder;
 
@@ -435,7 +436,7 @@ impl<T: 'static> JoinSet<T> {
             return Poll::Ready(None);
         }
         if self.tasks.poll_notified(cx.waker()).is_pending() {
-            note_wait(WaitKind::Task, 0);
+            note(WaitKind::AnyTask, 0, cx.waker());
             return Poll::Pending;
         }
         let unit = ready!(budget::poll_proceed(cx));

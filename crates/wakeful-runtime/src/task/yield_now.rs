@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::task::Poll;
 use wakeful_base::budget;
-use wakeful_task::{WaitKind, note_wait};
+use wakeful_base::waiting::{WaitKind, note};
 
 /// Yields to the scheduler, so that other tasks can run.
 ///
@@ -33,7 +33,7 @@ pub async fn yield_now() {
             return Poll::Ready(());
         }
         yielded = true;
-        note_wait(WaitKind::Yield, 0);
+        note(WaitKind::Turn, 0, cx.waker());
         budget::defer(cx.waker());
         Poll::Pending
     })

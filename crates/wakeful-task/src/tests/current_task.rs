@@ -2,14 +2,14 @@
 
 use super::home::{ENDINGS, RunResult, TestHome};
 use super::probes::{Gate, now};
-use crate::{
-    CompletedTask, Id, Outcome, Polled, WaitKind, WaitsFor, id, new_task, note_wait, try_id,
-};
+use crate::{CompletedTask, Id, Outcome, Phase, Polled, Retained, id, new_task, try_id};
 use std::future::poll_fn;
 use std::panic::{Location, catch_unwind};
 use std::ptr;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
+use std::task::Waker;
+use wakeful_base::waiting::{Asking, WaitKind, note, take_answers};
 
 /// Records the id of the current task when dropped.
 struct NotesId(Arc<Mutex<Vec<Option<Id>>>>);
@@ -95,34 +95,76 @@ fn what_a_task_waits_for_is_noted_until_it_is_queued() {
     let (home, gate) = (TestHome::new(), Gate::default());
     let mut inner = Box::pin(gate.then(()));
     let (runnable, join) = home.task(poll_fn(move |cx| {
-        note_wait(WaitKind::Io, 42);
+        note(WaitKind::IoRead, 42, cx.waker());
         inner.as_mut().poll(cx)
     }));
-    assert_eq!(runnable.waits_for(), None);
+    assert_eq!(runnable.slot().waits(), None);
     let line = runnable.spawned_at().line();
     assert!(runnable.spawned_at().file().ends_with("current_task.rs") && line > 90, "{line}");
+    assert!(runnable.type_name().contains("PollFn"), "{}", runnable.type_name());
     home.run(runnable, ENDINGS[0]);
     gate.take_waker().wake();
     let runnable = home.pop().unwrap();
-    let noted = runnable.waits_for().expect("noted");
-    assert_eq!((noted.kind(), noted.detail()), (WaitKind::Io, 42));
+    let noted = runnable.slot().waits().expect("noted");
+    assert_eq!((noted.kind, noted.detail), (WaitKind::IoRead, 42));
     // A queue stores its link in the same word.
     runnable.queue_next().store(ptr::null_mut(), SeqCst);
-    assert_eq!(runnable.waits_for(), None);
+    assert_eq!(runnable.slot().waits(), None);
     home.end(runnable.cancel(), ENDINGS[0]);
     drop(join);
     home.assert_all_freed();
 }
 
 #[test]
-fn a_note_keeps_its_kind_and_detail() {
-    for kind in [WaitKind::Yield, WaitKind::Task, WaitKind::Time, WaitKind::Io, WaitKind::Sync] {
-        for detail in [0, 1, 0xffff_ffff >> 8] {
-            let note = WaitsFor::new(kind, detail);
-            assert_eq!((note.kind(), note.detail()), (kind, detail));
-            assert_eq!(WaitsFor::from_word(note.word()), Some(note));
-        }
+fn an_asked_task_answers_with_the_leaves_of_its_next_poll() {
+    let (home, gate) = (TestHome::new(), Gate::default());
+    let mut inner = Box::pin(gate.then(()));
+    let polls = Arc::new(Mutex::new(0));
+    let counted = polls.clone();
+    let (runnable, join) = home.task(poll_fn(move |cx| {
+        *counted.lock().unwrap() += 1;
+        note(WaitKind::Notify, 5, cx.waker());
+        note(WaitKind::Time, 6, cx.waker());
+        inner.as_mut().poll(cx)
+    }));
+    let id = runnable.id().as_u64();
+    // SAFETY: `join` keeps the task alive.
+    let task = unsafe { Retained::new(runnable.task()) };
+    assert_eq!((task.phase(), task.has_join_handle()), (Phase::Active, true));
+    home.run(runnable, ENDINGS[0]);
+    assert_eq!(task.phase(), Phase::Idle);
+    // The gate's waker and `task`.
+    assert_eq!(task.other_refs(), 2);
+    let asking = Asking::begin();
+    let answers = || {
+        let mut answers = take_answers();
+        answers.retain(|&(of, _)| of == id);
+        answers
+    };
+    for expected in 2..4 {
+        task.ask();
+        task.ask();
+        assert!(answers().is_empty());
+        home.run_one();
+        assert_eq!(*polls.lock().unwrap(), expected, "two asks before a poll are one");
+        let answers = answers();
+        assert_eq!(answers.len(), 1);
+        let kinds: Vec<_> = answers[0].1.leaves.iter().map(|leaf| leaf.kind).collect();
+        assert_eq!(kinds, [WaitKind::Notify, WaitKind::Time]);
+        assert!(answers[0].1.leaves.iter().all(|leaf| leaf.has_own_waker));
     }
+    gate.take_waker().wake();
+    home.run_one();
+    assert!(answers().is_empty(), "it was not asked");
+    task.ask();
+    gate.open();
+    home.run_one();
+    assert!(answers().is_empty(), "it has ended");
+    assert_eq!(task.phase(), Phase::Complete);
+    task.ask();
+    drop((task, asking, gate.take_waker()));
+    now(join).unwrap();
+    home.assert_all_freed();
 }
 
 #[test]
@@ -131,7 +173,7 @@ fn the_drop_of_an_output_leaves_a_complete_tasks_link_alone() {
     impl Drop for PollsInDrop {
         fn drop(&mut self) {
             assert!(try_id().is_some());
-            note_wait(WaitKind::Time, 3);
+            note(WaitKind::Time, 3, Waker::noop());
         }
     }
     let home = TestHome::new();
@@ -161,8 +203,8 @@ fn what_a_joining_task_waits_for_is_the_other_task() {
     let (runnable, join) = home.task(async move { inner.await.unwrap() });
     let Polled::Pending(running) = runnable.run() else { panic!("the gate is shut") };
     // SAFETY: `join` keeps the task alive.
-    let noted = unsafe { running.task().as_ref() }.waits_for().expect("noted");
-    assert_eq!((noted.kind(), noted.detail()), (WaitKind::Task, other.as_u64()));
+    let noted = unsafe { running.task().as_ref() }.slot().waits().expect("noted");
+    assert_eq!((noted.kind, noted.detail), (WaitKind::Task, other.as_u64()));
     assert!(running.idle().is_none());
     gate.open();
     gate.take_waker().wake();

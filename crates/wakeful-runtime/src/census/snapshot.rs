@@ -1,0 +1,163 @@
+//! What a census found: plain data, on which `verdict.rs` works without the runtime.
+
+use std::fmt;
+use std::panic::Location;
+use std::time::Duration;
+use wakeful_base::waiting::{Leaves, Waits};
+
+/// The process, as one census saw it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Snapshot {
+    pub(crate) runtimes: Vec<RuntimeState>,
+    /// Tasks, blocking jobs, and the futures of threads in `block_on`. No two have the same id.
+    pub(crate) actors: Vec<Actor>,
+    pub(crate) workers: Vec<WorkerState>,
+    /// Who holds permits and read locks, and which tasks used which channels. Only known if they
+    /// were recorded from the start.
+    pub(crate) holdings: Holdings,
+    /// Threads of the process that may do anything: not in `block_on`, and not the runtime's.
+    pub(crate) user_threads: usize,
+    /// The list of actors is incomplete: some worker or set did not answer in time.
+    pub(crate) is_incomplete: bool,
+}
+
+/// One runtime.
+#[derive(Debug, Clone)]
+pub(crate) struct RuntimeState {
+    /// The runtime's id.
+    pub(crate) id: u64,
+    pub(crate) name: Option<String>,
+    pub(crate) flavor: Flavor,
+    /// A thread drives it. Always true for a multi-thread runtime that has not shut down.
+    pub(crate) is_driven: bool,
+    /// Tasks in queues that no worker has taken yet.
+    pub(crate) queued: usize,
+    /// The threads of the blocking pool that run jobs, the limit on them, and the queued jobs.
+    pub(crate) blocking: BlockingState,
+    /// Timers are armed, or descriptors registered: something outside may wake its tasks.
+    pub(crate) has_outside_events: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flavor {
+    CurrentThread,
+    MultiThread,
+    /// A `LocalSet`, which is driven by whatever polls it.
+    LocalSet,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct BlockingState {
+    pub(crate) busy: usize,
+    pub(crate) threads_max: usize,
+    pub(crate) queued: usize,
+}
+
+/// What runs a worker of a runtime now.
+#[derive(Debug, Clone)]
+pub(crate) struct WorkerState {
+    pub(crate) runtime: u64,
+    /// The worker's number in its runtime.
+    pub(crate) index: usize,
+    /// The task in whose poll the worker's thread has been for `stuck_for`.
+    pub(crate) task: Option<u64>,
+    /// How long the thread has been in the same user code, if that is long enough for a stall.
+    pub(crate) stuck_for: Option<Duration>,
+    /// What the operating system says of the thread.
+    pub(crate) thread: Option<String>,
+}
+
+/// Something that waits or runs: a task, a blocking job, or a thread in `block_on`.
+#[derive(Debug, Clone)]
+pub(crate) struct Actor {
+    /// The task's id; for a thread in `block_on`, a number with
+    /// [`THREAD_ID`](wakeful_base::threads::THREAD_ID) set.
+    pub(crate) id: u64,
+    pub(crate) kind: ActorKind,
+    /// The runtime or `LocalSet` that it belongs to; zero if it belongs to none.
+    pub(crate) runtime: u64,
+    /// Where it was spawned, or where `block_on` was called.
+    pub(crate) site: Option<&'static Location<'static>>,
+    /// The type of the future; empty for threads.
+    pub(crate) type_name: &'static str,
+    pub(crate) state: ActorState,
+    /// What it noted last in its last poll. Only means something while it waits.
+    pub(crate) last: Option<Waits>,
+    /// How long it has been seen without a poll in between. Zero when it is seen for the first time.
+    pub(crate) unchanged_for: Duration,
+    /// The leaves of a poll that was made for this census, if it was asked and was still pending.
+    pub(crate) leaves: Option<Leaves>,
+    /// How many wakers and abort handles of the task exist. `None` for threads.
+    pub(crate) wakers: Option<usize>,
+    pub(crate) has_join_handle: bool,
+    /// Polls that were counted while the census was taken. Many polls of a task that never waits
+    /// mean that it spins.
+    pub(crate) polls: u64,
+    /// The thread that it runs or blocks on: the kernel's id and the name.
+    pub(crate) thread: Option<(u32, String)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum ActorKind {
+    Task,
+    /// A task of a `LocalSet`.
+    LocalTask,
+    /// A closure of `spawn_blocking` that a thread runs now. Its thread may be in `block_on`.
+    BlockingJob,
+    /// The future of a `block_on`. If its thread runs a blocking job, `job` is that job's id.
+    Thread {
+        job: Option<u64>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum ActorState {
+    /// Being polled, or about to be.
+    Running,
+    /// In a queue.
+    Queued,
+    /// Waits for a wake-up.
+    Waiting,
+}
+
+/// What is recorded of who holds what, while the process is watched.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Holdings {
+    /// Whether they were recorded since the process started. If not, all lists are empty.
+    pub(crate) are_complete: bool,
+    pub(crate) permits: Vec<HeldPermits>,
+    pub(crate) channels: Vec<ChannelUse>,
+}
+
+/// Permits of a semaphore, or read locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HeldPermits {
+    /// The address of the semaphore, as in the notes of those who wait for it.
+    pub(crate) object: u64,
+    /// The task or thread that acquired them; zero if neither.
+    pub(crate) by: u64,
+    pub(crate) count: u64,
+    /// They were forgotten: nobody gives them back.
+    pub(crate) is_forgotten: bool,
+    /// The permit owns its semaphore, or was given back by another task before: it may have moved.
+    pub(crate) may_have_moved: bool,
+}
+
+/// That a task has sent to a channel, or received from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ChannelUse {
+    pub(crate) object: u64,
+    pub(crate) by: u64,
+    pub(crate) is_sender: bool,
+}
+
+impl fmt::Display for ActorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ActorKind::Task => "task",
+            ActorKind::LocalTask => "local task",
+            ActorKind::BlockingJob => "blocking job",
+            ActorKind::Thread { .. } => "thread",
+        })
+    }
+}
