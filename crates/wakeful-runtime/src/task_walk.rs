@@ -108,6 +108,8 @@ pub(crate) trait WalkedSet: Send + Sync {
     fn walk(&self) -> &ListWalk;
     /// Wakes the task that polls the set, if any.
     fn wake_poller(&self);
+    /// Returns whether a thread is polling the set.
+    fn is_being_polled(&self) -> bool;
     /// Returns whether something was queued since the set was polled last.
     fn has_queued(&self) -> bool;
 }

@@ -6,6 +6,7 @@ use super::snapshot::{
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::current_thread::Drive;
 use crate::scheduler::multi_thread::{StuckThread, Walked};
+use crate::stall::OsThread;
 use crate::task_walk;
 use std::fs;
 use std::panic::Location;
@@ -79,6 +80,8 @@ struct StuckWorker {
     worker: Option<usize>,
     progress: u64,
     task: Option<u64>,
+    /// Where the task was spawned, if it is not listed otherwise.
+    site: Option<&'static Location<'static>>,
     since: Option<Instant>,
     thread: Option<String>,
 }
@@ -190,6 +193,9 @@ impl Observer {
                     thread: None,
                 });
             }
+        }
+        for runtime in &after.runtimes {
+            add_unlisted(&mut actors, runtime);
         }
         for record in &records {
             add_thread(&mut actors, record, unchanged_for(record.slot().id()));
@@ -410,7 +416,7 @@ fn walk_all(runtimes: &[SchedulerHandle]) -> WalkedProcess {
                 id: set.id(),
                 name: None,
                 flavor: Flavor::LocalSet,
-                is_driven: is_done,
+                is_driven: is_done || set.is_being_polled(),
                 queued: usize::from(set.has_queued()),
                 blocking: BlockingState::default(),
                 has_outside_events: false,
@@ -450,7 +456,23 @@ fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
             state.is_driven = drive == Drive::Thread;
             state.queued = scheduler.queued_len();
             let polls = scheduler.poll_count();
-            let (tasks, stuck) = (unique(tasks), Vec::new());
+            let (tasks, mut stuck) = (unique(tasks), Vec::new());
+            let polled = if is_done { None } else { scheduler.polled_task() };
+            if let Some((id, site, progress)) = polled {
+                let runtime = info.id.get();
+                let is_driver =
+                    |r: &Arc<ThreadRecord>| r.block_on_runtime() == runtime && r.os_id().is_some();
+                let driver = threads::all().into_iter().find(is_driver);
+                let thread = driver.and_then(|driver| driver.os_id()).map(OsThread::with_number);
+                stuck.push(StuckWorker {
+                    worker: Some(0),
+                    progress,
+                    task: Some(id),
+                    site: Some(site),
+                    since: None,
+                    thread: thread.map(|thread| thread.describe()),
+                });
+            }
             let found = WalkedRuntime { state, tasks, stuck, queued_jobs, polls };
             if drive == Drive::Stopped { (None, false) } else { (Some(found), !is_done) }
         }
@@ -463,7 +485,14 @@ fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
             for thread in stuck {
                 let StuckThread { worker, progress, task, since, thread } = thread;
                 let id = task.as_ref().map(|task| task.id().as_u64());
-                in_user_code.push(StuckWorker { worker, progress, task: id, since, thread });
+                in_user_code.push(StuckWorker {
+                    worker,
+                    progress,
+                    task: id,
+                    site: None,
+                    since,
+                    thread,
+                });
                 // A task that is being polled for the first time is in no list.
                 tasks.extend(task);
             }
@@ -540,6 +569,28 @@ fn add_thread(actors: &mut Vec<Actor>, record: &ThreadRecord, unchanged_for: Dur
         (waits.last, waits.unchanged_for) = (record.slot().waits(), unchanged_for);
     }
     actors.push(waits);
+}
+
+/// Adds tasks that a thread is stuck in, and that no walk has reached.
+fn add_unlisted(actors: &mut Vec<Actor>, runtime: &WalkedRuntime) {
+    for stuck in &runtime.stuck {
+        let (Some(id), Some(site)) = (stuck.task, stuck.site) else { continue };
+        actors.push(Actor {
+            id,
+            kind: ActorKind::Task,
+            runtime: runtime.state.id,
+            site: Some(site),
+            type_name: "",
+            state: ActorState::Running,
+            last: None,
+            unchanged_for: Duration::ZERO,
+            leaves: None,
+            wakers: None,
+            has_join_handle: false,
+            polls: 0,
+            thread: None,
+        });
+    }
 }
 
 /// Adds the blocking jobs that wait for a thread.

@@ -41,8 +41,6 @@ struct DriveContext {
     core: RefCell<Box<Core>>,
     /// Borrowed while the thread waits in it.
     driver: RefCell<Box<dyn Driver>>,
-    /// The task being polled.
-    polling: Cell<Option<TaskRef>>,
     reports_stalls: bool,
     precise: PreciseThread,
     /// The driver or the timers are calling wakers now.
@@ -150,7 +148,8 @@ pub(crate) fn defer(waker: &Waker) -> bool {
         let Some(context) = context else { return false };
         // Only the task being polled yields by its queue entry. A task inside it, in a `LocalSet`
         // for instance, has another waker and takes the other branch.
-        if context.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
+        let polling = TaskRef::new(context.scheduler.polling.load(Relaxed));
+        if polling.is_some_and(|task| is_waker_of(waker, task)) {
             let Some(mut core) = context.try_core() else { return false };
             core.yielding = true;
         } else {
@@ -240,7 +239,6 @@ impl CurrentThread {
             scheduler: self.clone(),
             core: RefCell::new(taken.core),
             driver: RefCell::new(taken.driver),
-            polling: Cell::new(None),
             reports_stalls: self.stalls.config.reports(),
             precise: PreciseThread::new(),
             is_driver_waking: Cell::new(false),
@@ -388,13 +386,13 @@ impl DriveContext {
         self.scheduler.metrics.polls.add(1);
         let hooks = &self.scheduler.config.hooks;
         config::call_for(&hooks.before_poll, &runnable);
-        self.polling.set(Some(runnable.task()));
+        self.scheduler.polling.store(runnable.task().as_ptr(), Relaxed);
         let polled = if self.reports_stalls {
             stall::run_task(runnable.id(), runnable.spawned_at(), || runnable.run())
         } else {
             runnable.run()
         };
-        self.polling.set(None);
+        self.scheduler.polling.store(ptr::null_mut(), Relaxed);
         // SAFETY: `polled` holds the scheduler's reference to the task, whether the task is pending
         // or has ended.
         config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use wakeful_base::call_now;
 use wakeful_base::list::List;
 use wakeful_task::{OwnedLink, Runnable, Schedule, TaskRef};
@@ -28,6 +28,8 @@ pub(super) struct LocalTasks {
     pub(super) listed: TaskList,
     /// A census' walk over the list in the core.
     walk: ListWalk,
+    /// The same as the core's flag, for a census.
+    pub(super) is_being_polled: AtomicBool,
     /// The id of the set.
     id: u64,
     core: RefCell<Core>,
@@ -85,6 +87,7 @@ impl LocalTasks {
                 has_panicked: false,
             }),
             walk: ListWalk::new(),
+            is_being_polled: AtomicBool::new(false),
             id,
         });
         let set: Arc<dyn WalkedSet> = tasks.clone();
@@ -150,6 +153,10 @@ impl WalkedSet for LocalTasks {
         if let Some(waker) = self.poller.take() {
             call_now(waker);
         }
+    }
+
+    fn is_being_polled(&self) -> bool {
+        self.is_being_polled.load(Relaxed)
     }
 
     fn has_queued(&self) -> bool {
