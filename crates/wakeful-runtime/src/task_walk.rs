@@ -108,6 +108,8 @@ pub(crate) trait WalkedSet: Send + Sync {
     fn walk(&self) -> &ListWalk;
     /// Wakes the task that polls the set, if any.
     fn wake_poller(&self);
+    /// Returns the kernel's id of the thread that the set belongs to, if it is known.
+    fn thread(&self) -> Option<u32>;
     /// Returns whether a thread is polling the set.
     fn is_being_polled(&self) -> bool;
     /// Returns whether something was queued since the set was polled last.

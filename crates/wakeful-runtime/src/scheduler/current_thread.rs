@@ -283,15 +283,18 @@ impl CurrentThread {
     }
 }
 
-/// The waker of the future in `block_on`.
-impl Wake for CurrentThread {
+/// The waker of the future in `block_on`. Each call has its own, so that its clones can be counted.
+struct WakeRoot(Arc<CurrentThread>);
+
+impl Wake for WakeRoot {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if !self.root_woken.swap(true, SeqCst) {
-            self.wake_driver();
+        let WakeRoot(scheduler) = &**self;
+        if !scheduler.root_woken.swap(true, SeqCst) {
+            scheduler.wake_driver();
         }
     }
 }

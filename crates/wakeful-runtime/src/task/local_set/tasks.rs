@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use wakeful_base::call_now;
 use wakeful_base::list::List;
+use wakeful_base::thread_number;
 use wakeful_task::{OwnedLink, Runnable, Schedule, TaskRef};
 
 /// The state of a set's tasks.
@@ -32,6 +33,8 @@ pub(super) struct LocalTasks {
     pub(super) is_being_polled: AtomicBool,
     /// The id of the set.
     id: u64,
+    /// The kernel's id of the owning thread.
+    os_thread: Option<u32>,
     core: RefCell<Core>,
 }
 
@@ -89,6 +92,7 @@ impl LocalTasks {
             walk: ListWalk::new(),
             is_being_polled: AtomicBool::new(false),
             id,
+            os_thread: thread_number::of_this_thread(),
         });
         let set: Arc<dyn WalkedSet> = tasks.clone();
         add_set(Arc::downgrade(&set));
@@ -153,6 +157,10 @@ impl WalkedSet for LocalTasks {
         if let Some(waker) = self.poller.take() {
             call_now(waker);
         }
+    }
+
+    fn thread(&self) -> Option<u32> {
+        self.os_thread
     }
 
     fn is_being_polled(&self) -> bool {
