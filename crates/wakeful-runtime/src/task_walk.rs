@@ -75,8 +75,10 @@ impl ListWalk {
 
     /// Ends the walk and returns the tasks, some of them more than once, and whether these are all.
     pub(crate) fn finish(&self) -> (Vec<Retained>, bool) {
-        let Found { tasks, is_done } = take(&mut *self.found.lock());
+        let mut found = self.found.lock();
+        // Under the lock: a step that ends later must not leave tasks behind.
         self.is_requested.store(false, Relaxed);
+        let Found { tasks, is_done } = take(&mut *found);
         (tasks, is_done)
     }
 }
