@@ -7,6 +7,8 @@
 //! ```text
 //! hung NAME --flavor mt|ct [--healthy]
 //! ```
+//!
+//! The programs in `dumped` and `input` are for the tests of those names; they have no twins.
 
 use std::env;
 use std::process::ExitCode;
@@ -17,11 +19,13 @@ mod abba;
 mod barrier_short;
 mod blocked_workers;
 mod buffered;
+mod dumped;
 mod forgotten_permit;
 mod full_channels;
 mod futurelock;
 mod futures_unordered;
 mod held_across_read;
+mod input;
 mod join_cycle;
 mod lost_waker;
 mod missed_notify;
@@ -40,20 +44,30 @@ mod unpolled_local_set;
 /// A program and its twin.
 struct Program {
     name: &'static str,
-    hung: fn(&mut Builder),
-    healthy: fn(&mut Builder),
+    run: fn(&mut Builder),
+    healthy: Option<fn(&mut Builder)>,
 }
 
 macro_rules! program {
     ($name:ident) => {
         Program {
             name: stringify!($name),
-            hung: |builder| $name::hung(builder.build().unwrap()),
-            healthy: |builder| $name::healthy(builder.build().unwrap()),
+            run: |builder| $name::hung(builder.build().unwrap()),
+            healthy: Some(|builder| $name::healthy(builder.build().unwrap())),
         }
     };
     ($name:ident with builder) => {
-        Program { name: stringify!($name), hung: $name::hung, healthy: $name::healthy }
+        Program { name: stringify!($name), run: $name::hung, healthy: Some($name::healthy) }
+    };
+    ($folder:ident::$name:ident) => {
+        Program {
+            name: stringify!($name),
+            run: |builder| $folder::$name::run(builder.build().unwrap()),
+            healthy: None,
+        }
+    };
+    ($folder:ident::$name:ident with builder) => {
+        Program { name: stringify!($name), run: $folder::$name::run, healthy: None }
     };
 }
 
@@ -81,6 +95,18 @@ const PROGRAMS: &[Program] = &[
     program!(once_cell_in_itself),
     program!(three_way_cycle),
     program!(unpolled_local_set),
+    program!(dumped::issue_6035),
+    program!(dumped::issue_6051),
+    program!(dumped::issue_6343),
+    program!(dumped::issue_7478),
+    program!(dumped::issue_8391),
+    program!(dumped::issue_8434),
+    program!(input::two_runtimes),
+    program!(input::shuts_down with builder),
+    program!(input::own_listener),
+    program!(input::own_handler with builder),
+    program!(input::forks),
+    program!(input::children),
 ];
 
 fn main() -> ExitCode {
@@ -99,7 +125,10 @@ fn main() -> ExitCode {
     let Some(program) = PROGRAMS.iter().find(|program| program.name == name) else {
         return usage();
     };
-    let run = if is_healthy { program.healthy } else { program.hung };
+    let run = if is_healthy { program.healthy } else { Some(program.run) };
+    let Some(run) = run else {
+        return usage();
+    };
     run(builder.worker_threads(2).enable_all());
     ExitCode::SUCCESS
 }
