@@ -3,8 +3,13 @@
 /// Writes `wakeful: ` and `message` as one line to standard error.
 ///
 /// Does not take std's lock on standard error, which a blocked task may hold.
-#[cfg(unix)]
 pub fn print(message: std::fmt::Arguments<'_>) {
+    print_raw(&format!("wakeful: {message}\n"));
+}
+
+/// Writes `text`, some whole lines, to standard error. Takes no lock, as [`print`].
+#[cfg(unix)]
+pub fn print_raw(text: &str) {
     use std::fs::File;
     use std::io::Write;
     use std::mem::ManuallyDrop;
@@ -15,11 +20,11 @@ pub fn print(message: std::fmt::Arguments<'_>) {
     // fails.
     let mut stderr = ManuallyDrop::new(unsafe { File::from_raw_fd(2) });
     // One write, so that lines of other threads do not mix in. There is nowhere to report an error.
-    let _ignored = stderr.write_all(format!("wakeful: {message}\n").as_bytes());
+    let _ignored = stderr.write_all(text.as_bytes());
 }
 
-/// Writes `wakeful: ` and `message` as one line to standard error.
+/// Writes `text`, some whole lines, to standard error.
 #[cfg(not(unix))]
-pub fn print(message: std::fmt::Arguments<'_>) {
-    eprintln!("wakeful: {message}");
+pub fn print_raw(text: &str) {
+    eprint!("{text}");
 }

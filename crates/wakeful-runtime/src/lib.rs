@@ -6,6 +6,7 @@
 //! Each module uses only those above it in this list:
 //!
 //! - `task_meta`: what task callbacks learn about a task
+//! - `task_walk`: walks over lists of tasks, for a census
 //! - `stall`: detection and reports of polls that block their thread
 //! - `config`: the settings of a runtime, as the schedulers read them
 //! - `metrics`: the counters behind [`runtime::RuntimeMetrics`]
@@ -14,6 +15,8 @@
 //! - `blocking`: the thread pool, for workers and for `spawn_blocking`
 //! - `scheduler`: the current-thread and the multi-thread scheduler, and the current runtime of a
 //!   thread
+//! - `census`: what each task of the process waits for, what hangs and why
+//! - `console`: dumps on a signal, reports of deadlocks
 //! - [`runtime`]: `Builder`, `Runtime`, `Handle`, `RuntimeMetrics`
 //! - [`task`]: spawning, `JoinSet`, `LocalSet`, task-locals, the budget
 //! - `time`: sleeps, timeouts, intervals, the paused clock of tests
@@ -26,7 +29,9 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod blocking;
+mod census;
 mod config;
+mod console;
 mod cpus;
 mod driver;
 mod metrics;
@@ -36,6 +41,7 @@ mod spin_budget;
 mod stall;
 pub mod task;
 mod task_meta;
+mod task_walk;
 #[cfg(feature = "time")]
 pub mod time;
 mod timers;

@@ -28,9 +28,10 @@ use std::future::Future;
 use std::io;
 use std::num::NonZeroU64;
 use std::panic::Location;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 use wakeful_base::enter::Entered;
+use wakeful_base::threads::{self, ThreadRole};
 use wakeful_task::{Id, JoinHandle, Runnable};
 
 /// The parts of a runtime that do not depend on its scheduler.
@@ -90,10 +91,12 @@ impl SchedulerHandle {
             SchedulerHandle::MultiThread(_) => Entered::MayBlockInPlace,
         };
         let _driving = context::drive(self, mark, call);
+        let site = Location::caller();
         let output = with_root(future, |root| match self {
-            SchedulerHandle::CurrentThread(scheduler) => scheduler.drive(root),
+            SchedulerHandle::CurrentThread(scheduler) => scheduler.drive(root, site),
             SchedulerHandle::MultiThread(scheduler) => {
-                scheduler.stalls.while_pinned(None, || poll_to_end(root));
+                let runtime = scheduler.info.id.get();
+                scheduler.stalls.while_pinned(None, || poll_to_end(root, site, runtime));
             }
         });
         match output {
@@ -208,6 +211,26 @@ impl SchedulerHandle {
         }
     }
 
+    /// Returns the number of workers that run on threads of the pool.
+    pub(crate) fn pool_workers(&self) -> usize {
+        match self {
+            SchedulerHandle::CurrentThread(_) => 0,
+            SchedulerHandle::MultiThread(scheduler) => scheduler.worker_count(),
+        }
+    }
+
+    /// Returns a reference that does not keep the scheduler.
+    pub(crate) fn downgrade(&self) -> WeakScheduler {
+        match self {
+            SchedulerHandle::CurrentThread(scheduler) => {
+                WeakScheduler::CurrentThread(Arc::downgrade(scheduler))
+            }
+            SchedulerHandle::MultiThread(scheduler) => {
+                WeakScheduler::MultiThread(Arc::downgrade(scheduler))
+            }
+        }
+    }
+
     pub(crate) fn stalls(&self) -> &StallState {
         match self {
             SchedulerHandle::CurrentThread(scheduler) => &scheduler.stalls,
@@ -223,8 +246,27 @@ impl SchedulerHandle {
     }
 }
 
+/// A reference to a scheduler of either kind that does not keep it.
+pub(crate) enum WeakScheduler {
+    CurrentThread(Weak<current_thread::CurrentThread>),
+    MultiThread(Weak<multi_thread::MultiThread>),
+}
+
+impl WeakScheduler {
+    /// Returns the scheduler, unless it is gone.
+    pub(crate) fn upgrade(&self) -> Option<SchedulerHandle> {
+        match self {
+            WeakScheduler::CurrentThread(weak) => {
+                weak.upgrade().map(SchedulerHandle::CurrentThread)
+            }
+            WeakScheduler::MultiThread(weak) => weak.upgrade().map(SchedulerHandle::MultiThread),
+        }
+    }
+}
+
 impl ThreadContext for SchedulerHandle {
     fn run(&self, work: &mut dyn FnMut()) {
+        threads::set_role(ThreadRole::Pool);
         let _current = context::set_current(self);
         work();
     }

@@ -183,6 +183,11 @@ impl Retained {
         Retained(task)
     }
 
+    /// Returns a pointer to the task.
+    pub fn task(&self) -> TaskRef {
+        self.0
+    }
+
     /// Wakes the task for a poll that reports the leaves which return `Pending` in it, through
     /// [`wakeful_base::waiting::take_answers`].
     ///

@@ -392,6 +392,11 @@ impl<J> JobQueue<J> {
         (state.threads, state.sleeping + state.spinning, state.jobs.len())
     }
 
+    /// Calls `f` with each waiting job, in order.
+    pub(super) fn for_each_waiting(&self, mut f: impl FnMut(&J)) {
+        self.state.lock().jobs.iter().for_each(|waiting| f(&waiting.job));
+    }
+
     fn take(&self, state: &mut QueueState<J>) -> Option<NextJob<J>> {
         let Waiting { job, kind, .. } = state.jobs.pop_front()?;
         if kind == Kind::Worker {

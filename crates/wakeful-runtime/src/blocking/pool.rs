@@ -12,12 +12,14 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::mem::take;
+use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use wakeful_base::catch_panic::{abort_on_unwind, contain_panic};
 use wakeful_base::sync::Mutex;
+use wakeful_base::threads;
 use wakeful_task::{FinishingTask, Polled, Runnable};
 
 pub(crate) struct Pool {
@@ -49,6 +51,17 @@ pub(crate) enum AtShutdown {
     Cancelled,
     /// The operation was already reported to its caller as done, so it must not be lost.
     Run,
+}
+
+/// What a pool does with blocking tasks.
+#[derive(Debug, Clone)]
+pub(crate) struct BlockingState {
+    /// Threads that are neither idle nor run workers.
+    pub(crate) busy: usize,
+    /// The limit on threads beside those that run workers.
+    pub(crate) threads_max: usize,
+    /// The ids of the tasks that wait for a thread, and where they were spawned.
+    pub(crate) queued: Vec<(u64, &'static Location<'static>)>,
 }
 
 /// Why the pool does not run a blocking task.
@@ -240,7 +253,9 @@ impl Pool {
 
     fn run_task(&self, task: Runnable) -> Arrival {
         let began = Instant::now();
+        let job = threads::begin_job(task.id().as_u64(), task.spawned_at());
         let ended = run_to_end(task);
+        drop(job);
         // If the task is joined, `complete` wakes the joiner, which may submit the next job before
         // this thread is back: that push should not wake or start another thread. If it is not,
         // `complete` drops the output, which may take any time, so the thread promises nothing.
@@ -332,6 +347,22 @@ impl Pool {
     /// Returns whether the pool accepts no more tasks.
     pub(crate) fn is_stopped(&self) -> bool {
         self.queue.is_closed()
+    }
+
+    /// Returns what the pool does, given the number of workers.
+    pub(crate) fn blocking_state(&self, workers: usize) -> BlockingState {
+        let (threads, idle, _) = self.queue.counts();
+        let mut queued = Vec::new();
+        self.queue.for_each_waiting(|job| {
+            if let Job::Task(task, ..) = job {
+                queued.push((task.id().as_u64(), task.spawned_at()));
+            }
+        });
+        BlockingState {
+            busy: threads.saturating_sub(workers + idle),
+            threads_max: self.config.threads_max.saturating_sub(workers),
+            queued,
+        }
     }
 
     /// Returns the number of blocking tasks that wait for a thread.

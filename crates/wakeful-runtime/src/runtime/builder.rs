@@ -5,6 +5,7 @@ use crate::blocking::Pool;
 use crate::config::{
     Callback, Config, TaskCallback, TaskHooks, ThreadConfig, ThreadNaming, UnhandledPanic,
 };
+use crate::console;
 use crate::driver::{DriverParts, EventsMax};
 use crate::scheduler::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
 use crate::stall::{Stall, StallConfig};
@@ -725,16 +726,20 @@ impl Builder {
 
     fn build_current_thread(&self, bound_to: Option<ThreadId>) -> io::Result<Runtime> {
         version_note::print_once();
+        console::prepare();
         let driver = DriverParts::new(self.enable_io.then_some(self.events_max))?;
         let info = self.info(&driver);
         let scheduler = current_thread::new(self.config(), self.pool(0), info, driver, bound_to);
         scheduler.stalls.start_pinned_monitor()?;
-        Ok(Runtime::from_handle(Handle::new(SchedulerHandle::CurrentThread(scheduler))))
+        let scheduler = SchedulerHandle::CurrentThread(scheduler);
+        console::add_runtime(&scheduler);
+        Ok(Runtime::from_handle(Handle::new(scheduler)))
     }
 
     #[track_caller]
     fn build_multi_thread(&self) -> io::Result<Runtime> {
         version_note::print_once();
+        console::prepare();
         assert!(
             !self.start_paused,
             "`Builder::start_paused` called for a multi-thread runtime, whose clock cannot be paused; \
@@ -747,7 +752,9 @@ impl Builder {
         let started = multi_thread::start(workers, self.config(), pool.clone(), info, driver);
         match started {
             Ok(scheduler) => {
-                Ok(Runtime::from_handle(Handle::new(SchedulerHandle::MultiThread(scheduler))))
+                let scheduler = SchedulerHandle::MultiThread(scheduler);
+                console::add_runtime(&scheduler);
+                Ok(Runtime::from_handle(Handle::new(scheduler)))
             }
             Err(error) => {
                 pool.shutdown(None);

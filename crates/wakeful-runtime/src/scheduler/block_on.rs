@@ -2,9 +2,11 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
+use wakeful_base::threads::BlockedOn;
 use wakeful_base::{Parker, Unparker, budget};
 
 struct UnparkThread(Unparker);
@@ -57,8 +59,11 @@ pub(crate) fn with_root<F: Future>(future: F, drive: impl FnOnce(Root<'_>)) -> O
 }
 
 /// Polls `future` until it is ready, and returns its output.
+#[track_caller]
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    with_root(future, poll_to_end).expect("`poll_to_end` returns when the future is ready")
+    let site = Location::caller();
+    with_root(future, |root| poll_to_end(root, site, 0))
+        .expect("`poll_to_end` returns when the future is ready")
 }
 
 wakeful_base::per_thread! {
@@ -67,13 +72,16 @@ wakeful_base::per_thread! {
     static CACHED_PARKER: Cell<Option<(Parker, Waker)>> = const { Cell::new(None) };
 }
 
-/// Polls `root` until it is ready.
-pub(crate) fn poll_to_end(mut root: Root<'_>) {
+/// Polls `root` until it is ready, for a `block_on` called at `site` in the runtime with this id.
+pub(crate) fn poll_to_end(mut root: Root<'_>, site: &'static Location<'static>, runtime: u64) {
     let cached = CACHED_PARKER.try_with(Cell::take).ok().flatten();
     let (parker, waker) = cached.unwrap_or_else(parker_and_waker);
     let mut cx = Context::from_waker(&waker);
-    while budget::with_initial(|| root.as_mut().poll(&mut cx)).is_pending() {
+    let blocked = BlockedOn::begin(Some(site), runtime, &waker);
+    let mut poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
+    while blocked.poll(&waker, &mut poll).is_pending() {
         parker.park();
     }
+    drop(blocked);
     let _thread_is_ending = CACHED_PARKER.try_with(|cached| cached.set(Some((parker, waker))));
 }

@@ -12,9 +12,11 @@
 //!
 //! - `drive.rs`: `block_on`, the loop that runs tasks, and the functions that tasks on the driving
 //!   thread call.
+//! - `census.rs`: how a census reaches all tasks.
 //! - `ready.rs`: the order of the tasks that are ready to run.
 //! - `shutdown.rs`: drops all tasks.
 
+mod census;
 mod drive;
 mod ready;
 mod shutdown;
@@ -31,6 +33,7 @@ use crate::scheduler::inject::{Closed, InjectionQueue};
 use crate::scheduler::timer::TimerHome;
 use crate::spin_budget::SpinBudget;
 use crate::stall::StallState;
+use crate::task_walk::ListWalk;
 use crate::timers::{WorkerTimerInbox, WorkerTimers};
 use crate::wake_cost::WakeStamp;
 use std::future::Future;
@@ -45,6 +48,7 @@ use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom};
 use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, new_task};
 
+pub(crate) use census::Drive;
 pub(crate) use drive::{defer, is_driving};
 #[cfg(feature = "time")]
 pub(crate) use drive::{release_local, retain_local, with_own_timers};
@@ -69,6 +73,8 @@ pub(crate) struct CurrentThread {
     /// fields are dropped in declaration order: the core's wheel may still point to the entries in
     /// here.
     left_timers: WorkerTimerInbox,
+    /// A census' walk over the core's list of tasks.
+    walk: ListWalk,
     refs: CellRefs,
     remote: RemoteMetrics,
     pub(crate) metrics: WorkerMetrics,
@@ -169,6 +175,7 @@ pub(crate) fn new(
         listed: TaskList { scheduler: weak.as_ptr(), is_listed: true },
         core_slot: Mutex::new(CoreSlot { core: Some(core), waiters: Vec::new() }),
         left_timers: WorkerTimerInbox::new(),
+        walk: ListWalk::new(),
         refs: CellRefs::new(),
         remote: RemoteMetrics::default(),
         metrics: WorkerMetrics::default(),

@@ -44,9 +44,11 @@
 //! | driver, timers, wakers that are user code | [`maintenance`], [`lend`], [`external_wakers`] |
 //! | what a stalled poll leads to | [`monitor`], [`handoff`], [`lease`], [`lazy_monitor`] |
 //! | calls from tasks into the scheduler | [`context`], [`mod@block_in_place`] |
+//! | how a census reaches all tasks | [`census`] |
 //! | shutdown, and tasks polled without a lease | [`shutdown`] |
 
 mod block_in_place;
+mod census;
 mod context;
 mod external_wakers;
 mod handoff;
@@ -97,6 +99,7 @@ use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, TaskRef, new_t
 use worker::{ListId, TaskList, Worker};
 
 pub(crate) use block_in_place::block_in_place;
+pub(crate) use census::{StuckThread, Walked};
 pub(crate) use context::{defer, worker_index};
 #[cfg(feature = "time")]
 pub(crate) use context::{release_local, retain_local, with_own_timers};
@@ -140,15 +143,26 @@ pub(crate) struct MultiThread {
 struct SharedTasks {
     tasks: List<OwnedLink>,
     /// Tasks that are being polled, or ended, by threads whose lease was revoked or released.
-    detached: Vec<TaskRef>,
+    detached: Vec<Detached>,
     /// The runtime has shut down: all lists are gone.
     cleared: bool,
 }
 
+/// A task that is being polled, or ended, without a lease.
+struct Detached {
+    task: TaskRef,
+    /// The lease of its thread, if that was revoked.
+    revoked: Option<Arc<Lease>>,
+}
+
 impl SharedTasks {
+    fn is_detached(&self, task: TaskRef) -> bool {
+        self.detached.iter().any(|detached| detached.task == task)
+    }
+
     /// Removes `task` from the detached tasks, if it is one of them.
     fn remove_detached(&mut self, task: TaskRef) {
-        if let Some(at) = self.detached.iter().position(|&detached| detached == task) {
+        if let Some(at) = self.detached.iter().position(|detached| detached.task == task) {
             self.detached.swap_remove(at);
         }
     }

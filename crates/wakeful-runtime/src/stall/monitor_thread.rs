@@ -5,6 +5,7 @@ use std::io;
 use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom, thread};
+use wakeful_base::threads::{self, ThreadRole};
 
 use parking::park_for;
 pub(super) use parking::{park, unpark};
@@ -50,7 +51,11 @@ impl MonitorThread {
     /// type.
     pub(crate) fn start(&self, look: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         let mut thread = self.thread.lock();
-        *thread = Some(thread::Builder::new().name("wakeful-monitor".into()).spawn(look)?);
+        let thread_main: Box<dyn FnOnce() + Send> = Box::new(|| {
+            threads::set_role(ThreadRole::Helper);
+            look();
+        });
+        *thread = Some(thread::Builder::new().name("wakeful-monitor".into()).spawn(thread_main)?);
         Ok(())
     }
 

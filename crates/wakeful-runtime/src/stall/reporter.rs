@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::{Condvar, Mutex};
+use wakeful_base::threads::{self, ThreadRole};
 
 /// Bounds the memory of stalls that wait for a slow callback. Further stalls are not reported.
 const WAITING_MAX: usize = 256;
@@ -59,6 +60,7 @@ impl StallReporter {
         let queue = self.queue.clone();
         queue.state.lock().has_thread = true;
         let thread_main: Box<dyn FnOnce() + Send> = Box::new(move || {
+            threads::set_role(ThreadRole::Helper);
             while let Some(stall) = queue.next() {
                 contain_panic(|| config.report(&stall));
             }

@@ -88,7 +88,8 @@ pub struct LocalSet {
 impl LocalSet {
     /// Creates an empty set that belongs to the calling thread.
     pub fn new() -> LocalSet {
-        LocalSet { owner: Rc::new(Owner::new()), id: runtime::Id::new(next_runtime_id()) }
+        let id = next_runtime_id();
+        LocalSet { owner: Rc::new(Owner::new(id.get())), id: runtime::Id::new(id) }
     }
 
     /// Enters the set's context until the returned guard is dropped.

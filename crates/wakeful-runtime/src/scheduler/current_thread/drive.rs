@@ -14,6 +14,7 @@ use crate::scheduler::context::allow_defer;
 use crate::stall;
 use crate::timers::{PreciseThread, WorkerTimers};
 use std::cell::{Cell, RefCell, RefMut};
+use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -22,6 +23,7 @@ use std::time::{Duration, Instant};
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::{hint, seq_cst_for_loom};
+use wakeful_base::threads::BlockedOn;
 use wakeful_base::{Parker, budget, call_now};
 use wakeful_task::{FinishingTask, Outcome, Polled, Runnable, RunningTask, TaskRef, is_waker_of};
 
@@ -177,23 +179,33 @@ pub(crate) fn is_driving() -> bool {
 
 impl CurrentThread {
     /// Drives the scheduler until `root` is ready, or until a task's panic shuts the runtime down.
-    pub(crate) fn drive(self: &Arc<Self>, mut root: Root<'_>) {
+    ///
+    /// `site` is where `block_on` was called.
+    pub(crate) fn drive(self: &Arc<Self>, mut root: Root<'_>, site: &'static Location<'static>) {
         let free_core = self.core_slot.lock().core.take();
-        let Some(core) = free_core.or_else(|| self.wait_for_core(root.as_mut())) else { return };
-        self.stalls
-            .while_pinned(Some(0), || self.enter_context(core, |context| context.drive(root)));
+        let core = free_core.or_else(|| self.wait_for_core(root.as_mut(), site));
+        let Some(core) = core else { return };
+        self.stalls.while_pinned(Some(0), || {
+            self.enter_context(core, |context| context.drive(root, site));
+        });
     }
 
     /// Polls `root` alone until the core is free. Returns `None` if `root` is ready before.
-    fn wait_for_core(&self, mut root: Root<'_>) -> Option<CoreAndDriver> {
+    fn wait_for_core(
+        &self,
+        mut root: Root<'_>,
+        site: &'static Location<'static>,
+    ) -> Option<CoreAndDriver> {
         let (parker, waker) = parker_and_waker();
         let mut cx = Context::from_waker(&waker);
         let _waiter = CoreWaiter::new(self, &parker);
+        let blocked = BlockedOn::begin(Some(site), self.info.id.get(), &waker);
         loop {
             if let Some(core) = self.core_slot.lock().core.take() {
                 return Some(core);
             }
-            if budget::with_initial(|| root.as_mut().poll(&mut cx)).is_ready() {
+            let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
+            if blocked.poll(&waker, poll).is_ready() {
                 return None;
             }
             parker.park();
@@ -287,9 +299,10 @@ impl DriveContext {
     }
 
     /// Runs until `root` is ready, or until a task's panic shuts the runtime down.
-    fn drive(&self, mut root: Root<'_>) {
+    fn drive(&self, mut root: Root<'_>, site: &'static Location<'static>) {
         let waker = Waker::from(self.scheduler.clone());
         let mut cx = Context::from_waker(&waker);
+        let blocked = BlockedOn::begin(Some(site), self.scheduler.info.id.get(), &waker);
         self.scheduler.root_woken.store(true, Release);
         let (mut busy_since, mut looks) = (Instant::now(), 0_u32);
         let time = &self.scheduler.info.time;
@@ -298,10 +311,13 @@ impl DriveContext {
             if self.scheduler.root_woken.swap(false, AcqRel) {
                 self.with_core(|core| core.root_polls += 1);
                 let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
-                if stall::run_future(poll).is_ready() {
+                if stall::run_future(|| blocked.poll(&waker, poll)).is_ready() {
                     self.scheduler.metrics.add_busy(busy_since, Instant::now());
                     return;
                 }
+            }
+            if self.scheduler.walk.is_requested() {
+                self.walk_tasks();
             }
             match self.run_tasks() {
                 // Timers that have become due meanwhile are served without parking.
@@ -486,6 +502,13 @@ impl DriveContext {
         self.with_core(|core| {
             !(core.ready.is_empty() && core.yielded.is_empty() && core.deferred.is_empty())
         }) || self.scheduler.root_woken.load(SeqCst)
+            || self.scheduler.walk.is_requested()
+    }
+
+    /// Makes a step of the walk that a census has requested.
+    #[cold]
+    fn walk_tasks(&self) {
+        self.scheduler.walk.step(|visit| self.with_core(|core| visit(&mut core.owned)));
     }
 
     /// Waits in the driver until something happens. A paused clock is moved to the next timer

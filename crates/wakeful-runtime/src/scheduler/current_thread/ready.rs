@@ -37,6 +37,11 @@ impl<T> ReadyTasks<T> {
         }
     }
 
+    /// Returns the number of tasks.
+    pub(super) fn len(&self) -> usize {
+        self.woken.len() + self.fifo.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.fifo.is_empty() && self.woken.is_empty()
     }

@@ -97,7 +97,7 @@ fn release_worker() -> Released {
         }
         thread.scheduler.vacant.fetch_add(1, Relaxed);
         if let Some(task) = thread.lease.user_code().and_then(UserCode::task) {
-            thread.scheduler.begin_detached(task);
+            thread.scheduler.begin_detached(task, None);
         }
         // If the pool has no thread for it, the worker stays blocked as it would on other runtimes.
         // It is released nonetheless, so that tasks spawned or deferred meanwhile go to other

@@ -211,7 +211,7 @@ impl MultiThread {
             return None;
         }
         if let Some(task) = suspended.user_code().task() {
-            self.begin_detached(task);
+            self.begin_detached(task, Some(suspended.lease().clone()));
         }
         // Before the lease is revoked: the stuck thread may then return at once and count its end.
         self.stalls.metrics.note_handoff();

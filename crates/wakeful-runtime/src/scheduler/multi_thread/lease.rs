@@ -379,7 +379,7 @@ pub(super) struct SuspendedLease<'a> {
 }
 
 impl SuspendedLease<'_> {
-    fn lease(&self) -> &Lease {
+    pub(super) fn lease(&self) -> &Arc<Lease> {
         let Holder::Held(lease) = &*self.holder else {
             unreachable!("only a held lease is suspended")
         };

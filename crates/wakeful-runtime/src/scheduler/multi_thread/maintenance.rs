@@ -39,6 +39,9 @@ impl WorkerThread {
         self.call_external_wakers();
         self.wake_deferred();
         self.clear_ended();
+        if self.worker().walk.is_requested() {
+            self.walk_tasks();
+        }
         now
     }
 

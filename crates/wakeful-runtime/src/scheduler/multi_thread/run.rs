@@ -63,7 +63,7 @@ impl WorkerThread {
         let local = core.lifo.take().or_else(|| self.pop_own(&mut core));
         Some(match local.or_else(|| self.take_injected(&mut core)) {
             Some(runnable) => Step::run(&core, runnable),
-            None if core.has_deferred() => Step::Maintain,
+            None if core.has_deferred() || self.worker().walk.is_requested() => Step::Maintain,
             None => Step::Nothing,
         })
     }
@@ -114,7 +114,7 @@ enum Step {
     Run(Runnable),
     /// The same, for a worker that was searching.
     RunFound(Runnable),
-    /// Maintenance is due, or only deferred tasks and wakers are left.
+    /// Maintenance is due, or only deferred tasks and wakers are left, or a census.
     Maintain,
     Nothing,
     Stop,

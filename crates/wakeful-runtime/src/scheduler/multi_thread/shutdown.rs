@@ -14,8 +14,9 @@
 //! is noted as `detached`, and its thread finds `cleared` set when it returns. It settles its task
 //! under the same lock under which `cleared` is set, so it cannot return in the middle of (4).
 
+use super::lease::Lease;
 use super::worker::{ListId, TaskList, WorkerCore};
-use super::{MultiThread, SharedTasks};
+use super::{Detached, MultiThread};
 use crate::config;
 use crate::metrics::RemoteMetrics;
 use std::sync::Arc;
@@ -166,10 +167,9 @@ impl MultiThread {
         }
         // Pollers settle their tasks under this lock, so tasks that are detached now stay detached
         // until it is released.
-        let SharedTasks { tasks, detached, .. } = &*shared_tasks;
         let mut only_detached = true;
-        let mut check = |task| only_detached &= detached.contains(&task);
-        tasks.for_each(&mut check);
+        let mut check = |task| only_detached &= shared_tasks.is_detached(task);
+        shared_tasks.tasks.for_each(&mut check);
         for index in 0..self.workers.len() {
             self.with_retired_core(index, |core| core.owned.for_each(&mut check));
         }
@@ -209,8 +209,10 @@ impl MultiThread {
     }
 
     /// Notes that `task` is being polled by a thread that has no lease from now on.
-    pub(super) fn begin_detached(&self, task: TaskRef) {
-        self.shared_tasks.lock().detached.push(task);
+    ///
+    /// `revoked` is the thread's lease, if that was revoked.
+    pub(super) fn begin_detached(&self, task: TaskRef, revoked: Option<Arc<Lease>>) {
+        self.shared_tasks.lock().detached.push(Detached { task, revoked });
     }
 
     /// Notes that the poller of `task` has a lease again.

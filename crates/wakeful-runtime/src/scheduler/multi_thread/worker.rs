@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::metrics::WorkerMetrics;
 use crate::scheduler::cell_refs::RefBag;
 use crate::spin_budget::SpinBudget;
+use crate::task_walk::ListWalk;
 use crate::timers::{LentTimers, WorkerTimerInbox, WorkerTimers};
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -52,6 +53,8 @@ pub(super) struct Worker {
     /// A standby thread is on its way; it takes the worker over if the holder is still stuck.
     pub(super) standby_called: AtomicBool,
     pub(super) wake_stamp: WakeStamp,
+    /// A census' walk over the core's list of tasks.
+    pub(super) walk: ListWalk,
     pub(super) core: CachePadded<UnsafeCell<WorkerCore>>,
     /// The worker's timers while its thread is parked outside the driver.
     pub(super) lent_timers: LentTimers,
@@ -223,6 +226,7 @@ impl Worker {
             lease_slot: LeaseSlot::new(),
             standby_called: AtomicBool::new(false),
             wake_stamp: WakeStamp::new(),
+            walk: ListWalk::new(),
             core: CachePadded::new(UnsafeCell::new(WorkerCore {
                 queue: owner,
                 lifo: None,

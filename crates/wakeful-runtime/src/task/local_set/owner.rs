@@ -36,8 +36,8 @@ pub(super) struct Owner {
 
 impl Owner {
     /// Creates an empty set of tasks that the calling thread owns.
-    pub(super) fn new() -> Owner {
-        Owner { tasks: LocalTasks::new(), _not_send: PhantomData }
+    pub(super) fn new(id: u64) -> Owner {
+        Owner { tasks: LocalTasks::new(id), _not_send: PhantomData }
     }
 
     /// Runs `f` with the core. `f` must not run user code.
@@ -128,6 +128,8 @@ impl Owner {
     /// # Panics
     /// Panics if a task has panicked and the set is configured to shut down then.
     pub(super) fn run_tasks(&self) -> bool {
+        // SAFETY: an `Owner` is neither `Send` nor `Sync`, so this is the owning thread.
+        unsafe { self.tasks.walk_if_requested() };
         for _ in 0..TASKS_PER_POLL_MAX {
             let Some(runnable) = self.next() else {
                 // Checked only here: a panic that shuts down the set leaves no tasks.

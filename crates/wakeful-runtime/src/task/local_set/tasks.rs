@@ -3,6 +3,7 @@
 use super::waker_slot::WakerSlot;
 use crate::config::UnhandledPanic;
 use crate::scheduler::inject::{Closed, InjectionQueue};
+use crate::task_walk::{ListWalk, WalkedSet, add_set};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -25,6 +26,10 @@ pub(super) struct LocalTasks {
     pub(super) unlisted: TaskList,
     /// The `TaskList` of tasks in `Core::owned`.
     pub(super) listed: TaskList,
+    /// A census' walk over the list in the core.
+    walk: ListWalk,
+    /// The id of the set.
+    id: u64,
     core: RefCell<Core>,
 }
 
@@ -62,8 +67,8 @@ pub(super) struct TaskList {
 
 impl LocalTasks {
     /// Creates the state of an empty set that the calling thread owns.
-    pub(super) fn new() -> Arc<LocalTasks> {
-        Arc::new_cyclic(|weak| LocalTasks {
+    pub(super) fn new(id: u64) -> Arc<LocalTasks> {
+        let tasks = Arc::new_cyclic(|weak| LocalTasks {
             owner: ThreadToken::current(),
             remote: InjectionQueue::new(),
             poller: WakerSlot::new(),
@@ -79,7 +84,26 @@ impl LocalTasks {
                 on_panic: UnhandledPanic::Ignore,
                 has_panicked: false,
             }),
-        })
+            walk: ListWalk::new(),
+            id,
+        });
+        let set: Arc<dyn WalkedSet> = tasks.clone();
+        add_set(Arc::downgrade(&set));
+        tasks
+    }
+
+    /// Makes a step of the walk if a census has requested one. The caller is about to run tasks.
+    ///
+    /// # Safety
+    /// The calling thread must be the owner.
+    #[inline]
+    pub(super) unsafe fn walk_if_requested(&self) {
+        if self.walk.is_requested() {
+            self.walk.step(|visit| {
+                // SAFETY: by contract.
+                unsafe { self.with_core(|core| visit(&mut core.owned)) }
+            });
+        }
     }
 
     /// Runs `f` with the core. `f` must not run user code.
@@ -110,6 +134,26 @@ impl LocalTasks {
         if let Err(Closed(runnable)) = self.remote.push(runnable) {
             unreachable!("the remote queue of a `LocalSet` is never closed: {:?}", &*runnable);
         }
+    }
+}
+
+impl WalkedSet for LocalTasks {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn walk(&self) -> &ListWalk {
+        &self.walk
+    }
+
+    fn wake_poller(&self) {
+        if let Some(waker) = self.poller.take() {
+            call_now(waker);
+        }
+    }
+
+    fn has_queued(&self) -> bool {
+        !self.remote.is_empty()
     }
 }
 

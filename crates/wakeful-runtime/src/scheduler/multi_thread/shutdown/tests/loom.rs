@@ -178,7 +178,7 @@ unsafe impl Send for SendPolled {}
 
 /// Starts a thread without a lease that returns from a poll that began before the worker stopped.
 fn return_from_poll(case: &Case, runnable: Runnable, yields: bool) -> thread::JoinHandle<()> {
-    case.scheduler.begin_detached(runnable.task());
+    case.scheduler.begin_detached(runnable.task(), None);
     let (scheduler, polled) = (case.scheduler.clone(), SendPolled(runnable.run()));
     thread::spawn(move || {
         let SendPolled(polled) = polled;

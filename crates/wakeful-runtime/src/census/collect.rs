@@ -1,0 +1,584 @@
+//! Takes a census of the process: reaches every task, asks some, and makes a [`Snapshot`].
+
+use super::snapshot::{
+    Actor, ActorKind, ActorState, BlockingState, Flavor, RuntimeState, Snapshot, WorkerState,
+};
+use crate::scheduler::SchedulerHandle;
+use crate::scheduler::current_thread::Drive;
+use crate::scheduler::multi_thread::{StuckThread, Walked};
+use crate::task_walk;
+use std::fs;
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use wakeful_base::threads::{self, BlockOn, ThreadRecord, ThreadRole};
+use wakeful_base::waiting::{self, Asking, Leaves, WaitKind};
+use wakeful_task::{Phase, Retained};
+
+/// How long workers, driving threads and polled `LocalSet`s have to answer.
+const ANSWER_MAX: Duration = Duration::from_millis(50);
+
+/// How long a worker has to answer before the census walks over its tasks itself, if its thread is
+/// in user code. Some polls are long.
+const OVERDUE_AFTER: Duration = Duration::from_millis(10);
+
+/// The time between two looks at the answers.
+const LOOK_INTERVAL: Duration = Duration::from_millis(1);
+
+/// The limit on asked actors. Each costs a poll and a stack, some 10 µs.
+const ASKED_MAX: usize = 2000;
+
+/// The limit on asked actors that were spawned at the same place and wait for the same thing.
+const ASKED_PER_GROUP_MAX: usize = 16;
+
+/// How many times the gap between two walks is divided, to see which tasks never wait.
+const SAMPLES: u32 = 10;
+
+/// One census at a time: each reads the number of references, and takes references itself.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Takes censuses, and remembers since when actors have stood still.
+#[derive(Default)]
+pub(crate) struct Observer {
+    /// Sorted by id.
+    seen: Vec<SeenActor>,
+}
+
+/// An actor that waited at the last census.
+#[derive(Debug, Clone, Copy)]
+struct SeenActor {
+    id: u64,
+    since: Instant,
+    /// What it waited for. An actor that was asked still waits for the same if this is unchanged.
+    last: (WaitKind, u64),
+    was_asked: bool,
+}
+
+/// Whom to ask for leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ask {
+    Nobody,
+    /// Those that wait for other tasks: locks, channels, ends of tasks.
+    Suspects,
+    /// Some of each group.
+    Everybody,
+}
+
+/// What a walk over one runtime or set found. Holds one reference to each task.
+struct WalkedRuntime {
+    state: RuntimeState,
+    tasks: Vec<Retained>,
+    stuck: Vec<StuckWorker>,
+    queued_jobs: Vec<(u64, &'static Location<'static>)>,
+    polls: u64,
+}
+
+/// A thread in user code. See [`StuckThread`].
+struct StuckWorker {
+    worker: Option<usize>,
+    progress: u64,
+    task: Option<u64>,
+    since: Option<Instant>,
+    thread: Option<String>,
+}
+
+/// What one walk over the process found.
+struct WalkedProcess {
+    runtimes: Vec<WalkedRuntime>,
+    at: Instant,
+    is_incomplete: bool,
+}
+
+impl Observer {
+    /// Takes a census of `runtimes` and all `LocalSet`s and threads in `block_on`, over a time of at
+    /// least `gap`.
+    pub(crate) fn observe(
+        &mut self,
+        runtimes: &[SchedulerHandle],
+        gap: Duration,
+        ask: Ask,
+    ) -> Snapshot {
+        let _one = lock(&ONE_AT_A_TIME);
+        let mut before = walk_all(runtimes);
+        self.update(&before);
+        mark(&before);
+        let restless = find_restless(&before, gap);
+        // The census counts references, so it must have one to each task only.
+        before.runtimes.iter_mut().for_each(|runtime| runtime.tasks.clear());
+        let after = walk_all(runtimes);
+        self.update(&after);
+        let mut snapshot = self.snapshot(&before, &after, &restless);
+        if ask != Ask::Nobody {
+            self.ask(&mut snapshot, &after, ask);
+        }
+        mark(&after);
+        snapshot
+    }
+
+    fn seen(&self, id: u64) -> Option<&SeenActor> {
+        self.seen.binary_search_by_key(&id, |seen| seen.id).ok().map(|at| &self.seen[at])
+    }
+
+    /// Notes which actors have stood still since the last walk.
+    fn update(&mut self, walked: &WalkedProcess) {
+        let mut now = Vec::new();
+        let mut note = |id: u64, waits: Option<waiting::Waits>| {
+            let Some(waits) = waits else { return };
+            let last = (waits.kind, waits.detail);
+            let before = self.seen(id);
+            let still = before
+                .is_some_and(|before| waits.is_seen || (before.was_asked && before.last == last));
+            let since = before.filter(|_| still).map_or(walked.at, |before| before.since);
+            let was_asked =
+                before.is_some_and(|before| before.was_asked) && !waits.is_seen && still;
+            now.push(SeenActor { id, since, last, was_asked });
+        };
+        for task in walked.runtimes.iter().flat_map(|runtime| &runtime.tasks) {
+            if task.phase() != Phase::Complete {
+                note(task.id().as_u64(), task.slot().waits());
+            }
+        }
+        for record in threads::all() {
+            if record.block_on() == BlockOn::Pending {
+                note(record.slot().id(), record.slot().waits());
+            }
+        }
+        now.sort_unstable_by_key(|seen| seen.id);
+        self.seen = now;
+    }
+
+    fn snapshot(
+        &self,
+        before: &WalkedProcess,
+        after: &WalkedProcess,
+        restless: &[u64],
+    ) -> Snapshot {
+        let records = threads::all();
+        let mut actors = Vec::new();
+        let unchanged_for =
+            |id: u64| self.seen(id).map_or(Duration::ZERO, |seen| after.at - seen.since);
+        for runtime in &after.runtimes {
+            let polls_before = before.runtimes.iter().find(|b| b.state.id == runtime.state.id);
+            let polls = runtime.polls - polls_before.map_or(runtime.polls, |before| before.polls);
+            for task in &runtime.tasks {
+                let state = match task.phase() {
+                    Phase::Complete => continue,
+                    Phase::Idle => ActorState::Waiting,
+                    Phase::Active if runtime.is_polling(task.id().as_u64()) => ActorState::Running,
+                    Phase::Active => ActorState::Queued,
+                };
+                let id = task.id().as_u64();
+                let is_restless = restless.contains(&id);
+                actors.push(Actor {
+                    id,
+                    kind: match runtime.state.flavor {
+                        Flavor::LocalSet => ActorKind::LocalTask,
+                        Flavor::CurrentThread | Flavor::MultiThread => ActorKind::Task,
+                    },
+                    runtime: runtime.state.id,
+                    site: Some(task.spawned_at()),
+                    type_name: task.type_name(),
+                    state,
+                    last: task.slot().waits().filter(|_| state == ActorState::Waiting),
+                    unchanged_for: unchanged_for(id),
+                    leaves: None,
+                    // Without the census' own reference.
+                    wakers: Some(task.other_refs().saturating_sub(1)),
+                    has_join_handle: task.has_join_handle(),
+                    polls: if is_restless { polls / restless.len() as u64 } else { 0 },
+                    thread: None,
+                });
+            }
+        }
+        for record in &records {
+            add_thread(&mut actors, record, unchanged_for(record.slot().id()));
+        }
+        add_queued_jobs(&mut actors, after);
+        actors.sort_by_key(|actor| actor.id);
+        actors.dedup_by_key(|actor| actor.id);
+        let workers = after.runtimes.iter().flat_map(|runtime| {
+            let earlier = before.runtimes.iter().find(|b| b.state.id == runtime.state.id);
+            stuck_workers(runtime, earlier, after.at, before.at)
+        });
+        Snapshot {
+            workers: workers.collect(),
+            runtimes: after.runtimes.iter().map(|runtime| runtime.state.clone()).collect(),
+            actors,
+            user_threads: user_threads(&records),
+            is_incomplete: after.is_incomplete,
+            ..Snapshot::default()
+        }
+    }
+
+    /// Asks actors that have stood still, and adds their leaves to the snapshot.
+    fn ask(&mut self, snapshot: &mut Snapshot, walked: &WalkedProcess, whom: Ask) {
+        let chosen = choose(snapshot, whom);
+        if chosen.is_empty() {
+            return;
+        }
+        let asking = Asking::begin();
+        drop(waiting::take_answers());
+        for task in walked.runtimes.iter().flat_map(|runtime| &runtime.tasks) {
+            if chosen.binary_search(&task.id().as_u64()).is_ok() {
+                task.ask();
+            }
+        }
+        let records = threads::all();
+        let is_chosen =
+            |record: &&Arc<ThreadRecord>| chosen.binary_search(&record.slot().id()).is_ok();
+        records.iter().filter(is_chosen).for_each(|record| record.ask());
+        let mut answers: Vec<(u64, Leaves)> = Vec::new();
+        let until = Instant::now() + ANSWER_MAX;
+        while answers.len() < chosen.len() && Instant::now() < until {
+            thread::sleep(LOOK_INTERVAL);
+            answers.append(&mut waiting::take_answers());
+            for record in records.iter().filter(is_chosen) {
+                answers.extend(record.take_answer().map(|leaves| (record.slot().id(), leaves)));
+            }
+        }
+        drop(asking);
+        for (id, leaves) in answers {
+            let Ok(at) = snapshot.actors.binary_search_by_key(&id, |actor| actor.id) else {
+                continue;
+            };
+            snapshot.actors[at].leaves = Some(leaves);
+        }
+        for &id in &chosen {
+            if let Ok(at) = self.seen.binary_search_by_key(&id, |seen| seen.id) {
+                self.seen[at].was_asked = true;
+            }
+        }
+        refresh(snapshot, walked, &records, &chosen);
+    }
+}
+
+/// Takes the state of asked actors anew: an answer may have let one go on.
+fn refresh(
+    snapshot: &mut Snapshot,
+    walked: &WalkedProcess,
+    records: &[Arc<ThreadRecord>],
+    chosen: &[u64],
+) {
+    let tasks = walked.runtimes.iter().flat_map(|runtime| &runtime.tasks);
+    let tasks = tasks.map(|task| {
+        let is_idle = task.phase() == Phase::Idle;
+        (
+            task.id().as_u64(),
+            is_idle,
+            task.slot().waits(),
+            Some(task.other_refs().saturating_sub(1)),
+        )
+    });
+    let threads = records.iter().map(|record| {
+        let is_idle = record.block_on() == BlockOn::Pending;
+        (record.slot().id(), is_idle, record.slot().waits(), None)
+    });
+    for (id, is_idle, waits, wakers) in tasks.chain(threads) {
+        if chosen.binary_search(&id).is_err() {
+            continue;
+        }
+        let Ok(at) = snapshot.actors.binary_search_by_key(&id, |actor| actor.id) else { continue };
+        let actor = &mut snapshot.actors[at];
+        if is_idle {
+            (actor.last, actor.wakers) = (waits, wakers);
+        } else {
+            actor.state = ActorState::Queued;
+            actor.leaves = None;
+            actor.unchanged_for = Duration::ZERO;
+        }
+    }
+}
+
+/// Returns the ids of the actors to ask, sorted.
+fn choose(snapshot: &Snapshot, whom: Ask) -> Vec<u64> {
+    let is_suspect = |actor: &&Actor| {
+        let outside = |kind| {
+            matches!(
+                kind,
+                WaitKind::Time
+                    | WaitKind::IoRead
+                    | WaitKind::IoWrite
+                    | WaitKind::Signal
+                    | WaitKind::Process
+            )
+        };
+        actor.state == ActorState::Waiting
+            && actor.unchanged_for > Duration::ZERO
+            && (whom == Ask::Everybody || !actor.last.is_some_and(|last| outside(last.kind)))
+    };
+    let key = |actor: &Actor| {
+        let site = actor.site.map_or(0, |site| std::ptr::from_ref(site).addr());
+        let last = actor.last.map(|last| match last.kind {
+            // Each deadline is another; they are of the same group.
+            WaitKind::Time => (last.kind, 0),
+            kind => (kind, last.detail),
+        });
+        (actor.kind, site, last)
+    };
+    let mut suspects: Vec<&Actor> = snapshot.actors.iter().filter(is_suspect).collect();
+    suspects.sort_by_key(|actor| (key(actor).1, key(actor).2, actor.id));
+    let mut chosen = Vec::new();
+    let (mut group, mut in_group) = (None, 0);
+    for actor in suspects {
+        if group != Some(key(actor)) {
+            (group, in_group) = (Some(key(actor)), 0);
+        }
+        in_group += 1;
+        if in_group <= ASKED_PER_GROUP_MAX && chosen.len() < ASKED_MAX {
+            chosen.push(actor.id);
+        }
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+impl WalkedRuntime {
+    fn is_polling(&self, id: u64) -> bool {
+        self.stuck.iter().any(|stuck| stuck.task == Some(id))
+    }
+}
+
+/// Returns the ids of tasks that are active whenever they are looked at during `gap`, and are polled
+/// meanwhile.
+fn find_restless(walked: &WalkedProcess, gap: Duration) -> Vec<u64> {
+    let tasks = walked.runtimes.iter().flat_map(|runtime| &runtime.tasks);
+    let mut active: Vec<_> = tasks.filter(|task| task.phase() == Phase::Active).collect();
+    for _ in 0..SAMPLES {
+        thread::sleep(gap / SAMPLES);
+        active.retain(|task| task.phase() == Phase::Active);
+    }
+    // A task whose note is still marked was not polled.
+    active.retain(|task| !task.slot().waits().is_some_and(|waits| waits.is_seen));
+    active.into_iter().map(|task| task.id().as_u64()).collect()
+}
+
+/// Marks what all actors wait for as seen.
+fn mark(walked: &WalkedProcess) {
+    for task in walked.runtimes.iter().flat_map(|runtime| &runtime.tasks) {
+        task.slot().mark_seen();
+    }
+    for record in threads::all() {
+        if record.block_on() == BlockOn::Pending {
+            record.slot().mark_seen();
+        }
+    }
+}
+
+fn walk_all(runtimes: &[SchedulerHandle]) -> WalkedProcess {
+    let sets = task_walk::sets();
+    for runtime in runtimes {
+        match runtime {
+            SchedulerHandle::CurrentThread(scheduler) => scheduler.begin_walk(),
+            SchedulerHandle::MultiThread(scheduler) => scheduler.begin_walk(),
+        }
+    }
+    for set in &sets {
+        set.walk().request();
+        set.wake_poller();
+    }
+    let begun = Instant::now();
+    loop {
+        let is_overdue = begun.elapsed() > OVERDUE_AFTER;
+        let mut is_done = true;
+        for runtime in runtimes {
+            is_done &= match runtime {
+                SchedulerHandle::CurrentThread(scheduler) => scheduler.advance_walk(),
+                SchedulerHandle::MultiThread(scheduler) => scheduler.advance_walk(is_overdue),
+            };
+        }
+        for set in sets.iter().filter(|set| set.walk().is_requested()) {
+            set.wake_poller();
+            is_done = false;
+        }
+        if is_done || begun.elapsed() > ANSWER_MAX {
+            break;
+        }
+        thread::sleep(LOOK_INTERVAL);
+    }
+    let mut is_incomplete = false;
+    let mut walked = Vec::new();
+    for runtime in runtimes {
+        let (found, incomplete) = finish_runtime(runtime);
+        is_incomplete |= incomplete;
+        walked.extend(found);
+    }
+    for set in sets {
+        let (tasks, is_done) = set.walk().finish();
+        walked.push(WalkedRuntime {
+            state: RuntimeState {
+                id: set.id(),
+                name: None,
+                flavor: Flavor::LocalSet,
+                is_driven: is_done,
+                queued: usize::from(set.has_queued()),
+                blocking: BlockingState::default(),
+                has_outside_events: false,
+            },
+            tasks: unique(tasks),
+            stuck: Vec::new(),
+            queued_jobs: Vec::new(),
+            polls: 0,
+        });
+    }
+    WalkedProcess { runtimes: walked, at: Instant::now(), is_incomplete }
+}
+
+/// Returns what was found in a runtime, unless it has shut down, and whether something is missing.
+fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
+    let info = runtime.info();
+    let blocking = runtime.pool().blocking_state(runtime.pool_workers());
+    let mut state = RuntimeState {
+        id: info.id.get(),
+        name: info.name.clone(),
+        flavor: Flavor::MultiThread,
+        is_driven: true,
+        queued: 0,
+        blocking: BlockingState {
+            busy: blocking.busy,
+            threads_max: blocking.threads_max,
+            queued: blocking.queued.len(),
+        },
+        has_outside_events: false,
+    };
+    let queued_jobs = blocking.queued;
+    match runtime {
+        SchedulerHandle::CurrentThread(scheduler) => {
+            let (tasks, is_done) = scheduler.finish_walk();
+            let drive = scheduler.drive_state();
+            state.flavor = Flavor::CurrentThread;
+            state.is_driven = drive == Drive::Thread;
+            state.queued = scheduler.queued_len();
+            let polls = scheduler.poll_count();
+            let (tasks, stuck) = (unique(tasks), Vec::new());
+            let found = WalkedRuntime { state, tasks, stuck, queued_jobs, polls };
+            if drive == Drive::Stopped { (None, false) } else { (Some(found), !is_done) }
+        }
+        SchedulerHandle::MultiThread(scheduler) => {
+            let Walked { tasks, stuck, is_incomplete } = scheduler.finish_walk();
+            state.queued = scheduler.queued_len();
+            let polls = scheduler.poll_count();
+            let mut tasks = tasks;
+            let mut in_user_code = Vec::new();
+            for thread in stuck {
+                let StuckThread { worker, progress, task, since, thread } = thread;
+                let id = task.as_ref().map(|task| task.id().as_u64());
+                in_user_code.push(StuckWorker { worker, progress, task: id, since, thread });
+                // A task that is being polled for the first time is in no list.
+                tasks.extend(task);
+            }
+            let (tasks, stuck) = (unique(tasks), in_user_code);
+            let found = WalkedRuntime { state, tasks, stuck, queued_jobs, polls };
+            if scheduler.is_shut_down() { (None, false) } else { (Some(found), is_incomplete) }
+        }
+    }
+}
+
+fn unique(mut tasks: Vec<Retained>) -> Vec<Retained> {
+    tasks.sort_unstable_by_key(Retained::task);
+    tasks.dedup_by_key(|task| task.task());
+    tasks
+}
+
+/// Returns the threads that were in the same user code at both walks.
+fn stuck_workers(
+    runtime: &WalkedRuntime,
+    before: Option<&WalkedRuntime>,
+    now: Instant,
+    then: Instant,
+) -> Vec<WorkerState> {
+    let runtime_id = runtime.state.id;
+    let is_same = |earlier: &StuckWorker, stuck: &StuckWorker| {
+        earlier.task == stuck.task
+            && (stuck.worker.is_none()
+                || (earlier.worker == stuck.worker && earlier.progress == stuck.progress))
+    };
+    let state = |stuck: &StuckWorker| {
+        let earlier = before?.stuck.iter().any(|earlier| is_same(earlier, stuck));
+        let since = stuck.since.filter(|&since| since < then).unwrap_or(then);
+        earlier.then(|| WorkerState {
+            runtime: runtime_id,
+            index: stuck.worker.unwrap_or(usize::MAX),
+            task: stuck.task,
+            stuck_for: Some(now - since),
+            thread: stuck.thread.clone(),
+        })
+    };
+    runtime.stuck.iter().filter_map(state).collect()
+}
+
+/// Adds the `block_on` and the blocking job of a thread.
+fn add_thread(actors: &mut Vec<Actor>, record: &ThreadRecord, unchanged_for: Duration) {
+    let thread = record.os_id().map(|id| (id, String::from(record.name().unwrap_or(""))));
+    let actor = |id, kind, site, state| Actor {
+        id,
+        kind,
+        runtime: record.block_on_runtime(),
+        site,
+        type_name: "",
+        state,
+        last: None,
+        unchanged_for: Duration::ZERO,
+        leaves: None,
+        wakers: None,
+        has_join_handle: false,
+        polls: 0,
+        thread: thread.clone(),
+    };
+    let job = record.job();
+    if let Some((id, site)) = job {
+        actors.push(actor(id, ActorKind::BlockingJob, site, ActorState::Running));
+    }
+    let state = match record.block_on() {
+        BlockOn::No => return,
+        BlockOn::Polling => ActorState::Running,
+        BlockOn::Pending => ActorState::Waiting,
+    };
+    let kind = ActorKind::Thread { job: job.map(|(id, _)| id) };
+    let mut waits = actor(record.slot().id(), kind, record.block_on_site(), state);
+    if state == ActorState::Waiting {
+        (waits.last, waits.unchanged_for) = (record.slot().waits(), unchanged_for);
+    }
+    actors.push(waits);
+}
+
+/// Adds the blocking jobs that wait for a thread.
+fn add_queued_jobs(actors: &mut Vec<Actor>, walked: &WalkedProcess) {
+    for runtime in &walked.runtimes {
+        for &(id, site) in &runtime.queued_jobs {
+            actors.push(Actor {
+                id,
+                kind: ActorKind::BlockingJob,
+                runtime: runtime.state.id,
+                site: Some(site),
+                type_name: "",
+                state: ActorState::Queued,
+                last: None,
+                unchanged_for: Duration::ZERO,
+                leaves: None,
+                wakers: None,
+                has_join_handle: false,
+                polls: 0,
+                thread: None,
+            });
+        }
+    }
+}
+
+/// Returns the number of threads that may do anything.
+fn user_threads(records: &[Arc<ThreadRecord>]) -> usize {
+    let own: Vec<u32> = records
+        .iter()
+        .filter(|record| record.role() != ThreadRole::User || record.block_on() != BlockOn::No)
+        .filter_map(|record| record.os_id())
+        .collect();
+    let Ok(all) = fs::read_dir("/proc/self/task") else { return 1 };
+    let number = |entry: std::io::Result<fs::DirEntry>| -> Option<u32> {
+        entry.ok()?.file_name().to_str()?.parse().ok()
+    };
+    all.filter_map(number).filter(|number| !own.contains(number)).count()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

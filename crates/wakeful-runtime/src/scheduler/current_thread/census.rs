@@ -1,0 +1,77 @@
+//! How a census reaches all tasks of a current-thread scheduler that have waited before.
+//!
+//! While a thread drives the scheduler, that thread makes the steps of the walk (`drive.rs`). If no
+//! thread does, the census makes them, with the lock of the core's slot. If the driving thread is
+//! stuck in user code, the walk stays incomplete.
+
+use super::CurrentThread;
+use wakeful_task::Retained;
+
+/// What drives a current-thread scheduler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drive {
+    /// A thread, in `block_on`.
+    Thread,
+    /// No thread: the tasks do not run.
+    Nobody,
+    /// The scheduler has shut down.
+    Stopped,
+}
+
+impl CurrentThread {
+    /// Requests a walk over the list of tasks.
+    pub(crate) fn begin_walk(&self) {
+        self.walk.request();
+        self.wake_driver();
+    }
+
+    /// Makes the steps if no thread drives the scheduler. Returns whether the walk is done.
+    pub(crate) fn advance_walk(&self) -> bool {
+        while self.walk.is_requested() {
+            let mut has_stepped = false;
+            self.walk.step(|visit| {
+                if let Some(free) = &mut self.core_slot.lock().core {
+                    visit(&mut free.core.owned);
+                    has_stepped = true;
+                }
+            });
+            if !has_stepped {
+                // Again: the thread may have parked just before the request.
+                self.wake_driver();
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Ends the walk. Returns the tasks, some of them more than once, and whether these are all.
+    pub(crate) fn finish_walk(&self) -> (Vec<Retained>, bool) {
+        self.walk.finish()
+    }
+
+    /// Returns what drives the scheduler.
+    pub(crate) fn drive_state(&self) -> Drive {
+        use wakeful_base::sync::atomic::Ordering::Acquire;
+
+        if self.stopped.load(Acquire) {
+            return Drive::Stopped;
+        }
+        match self.core_slot.lock().core {
+            Some(_) => Drive::Nobody,
+            None => Drive::Thread,
+        }
+    }
+
+    /// Returns the number of tasks in queues, as far as it is known: not those of a driving thread.
+    pub(crate) fn queued_len(&self) -> usize {
+        let core_slot = self.core_slot.lock();
+        let own = core_slot.core.as_ref().map_or(0, |free| free.core.ready.len());
+        drop(core_slot);
+        own + self.inject.len()
+    }
+
+    /// Returns the number of polls that driving threads have made.
+    pub(crate) fn poll_count(&self) -> u64 {
+        self.metrics.polls.get()
+    }
+}

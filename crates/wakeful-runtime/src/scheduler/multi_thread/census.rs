@@ -1,0 +1,186 @@
+//! How a census reaches all tasks of a multi-thread scheduler that have waited before.
+//!
+//! | the task is in | who makes the steps of the walk |
+//! |---|---|
+//! | the list of a worker that runs or is parked | its thread, in maintenance |
+//! | the list of a worker whose thread is stuck in user code | the census, while the lease is suspended |
+//! | the list of a vacant worker | the census, while the worker is vacant |
+//! | the shared list, or detached | the census, under the lock |
+//!
+//! A worker can change from one of these rows to another in the middle of a walk: any of them
+//! continues where the one before has stopped (`task_walk.rs`). Tasks that have never waited are in
+//! queues only; they are counted, not listed.
+
+use super::MultiThread;
+use super::lease::UserCode;
+use super::worker_thread::WorkerThread;
+use crate::stall::OsThread;
+use crate::task_walk::ListWalk;
+use std::time::Instant;
+use wakeful_task::Retained;
+
+/// How many steps of the worker's loop there are between two steps of a walk, at most.
+const STEPS_BETWEEN: u32 = 16;
+
+/// What a census found in one scheduler.
+#[derive(Default)]
+pub(crate) struct Walked {
+    /// Some of them more than once.
+    pub(crate) tasks: Vec<Retained>,
+    pub(crate) stuck: Vec<StuckThread>,
+    pub(crate) is_incomplete: bool,
+}
+
+/// A thread in user code, which may be stuck there.
+pub(crate) struct StuckThread {
+    /// `None` if the thread's lease was revoked.
+    pub(crate) worker: Option<usize>,
+    /// The thread runs other user code by now if this has changed.
+    pub(crate) progress: u64,
+    pub(crate) task: Option<Retained>,
+    pub(crate) since: Option<Instant>,
+    /// What the operating system says of the thread.
+    pub(crate) thread: Option<String>,
+}
+
+impl WorkerThread {
+    /// Makes a step of the walk that is requested. The next step comes after some more tasks.
+    #[cold]
+    pub(super) fn walk_tasks(&self) {
+        let walk = &self.worker().walk;
+        walk.step(|visit| {
+            if let Some(mut core) = self.enter() {
+                visit(&mut core.owned);
+            }
+        });
+        if walk.is_requested() {
+            if let Some(mut core) = self.enter() {
+                core.until_maintenance = core.until_maintenance.min(STEPS_BETWEEN);
+            }
+        }
+    }
+}
+
+impl MultiThread {
+    /// Requests a walk over all lists of workers.
+    pub(crate) fn begin_walk(&self) {
+        for worker in &self.workers {
+            worker.walk.request();
+            worker.park_state.unpark(&self.driver);
+        }
+    }
+
+    /// Advances the walks that no worker advances. With `is_overdue`, workers whose threads are in
+    /// user code do not get more time. Returns whether all walks are done.
+    pub(crate) fn advance_walk(&self, is_overdue: bool) -> bool {
+        let mut is_done = true;
+        for worker in &self.workers {
+            while worker.walk.is_requested() {
+                if !self.step_instead(worker, is_overdue) {
+                    is_done = false;
+                    // Again: the thread may have parked just before the request.
+                    if worker.park_state.is_parked() {
+                        worker.park_state.unpark(&self.driver);
+                    }
+                    break;
+                }
+            }
+        }
+        is_done
+    }
+
+    /// Makes a step for a worker whose thread does not come to it. Returns false if it may.
+    fn step_instead(&self, worker: &super::Worker, is_overdue: bool) -> bool {
+        let mut has_stepped = false;
+        worker.walk.step(|visit| {
+            has_stepped = worker.with_vacant_core(|core| visit(&mut core.owned)).is_some();
+        });
+        if has_stepped || !is_overdue {
+            return has_stepped;
+        }
+        let Ok(_suspended) = worker.lease_slot.suspend() else { return false };
+        worker.walk.step(|visit| {
+            // SAFETY: the holder cannot enter a core section while `_suspended` exists, and the
+            // slot's lock keeps other threads out. The visit runs no user code.
+            worker.core.with_mut(|core| visit(unsafe { &mut (*core).owned }));
+        });
+        true
+    }
+
+    /// Ends the walks and returns what was found.
+    pub(crate) fn finish_walk(&self) -> Walked {
+        let mut walked = Walked::default();
+        for (index, worker) in self.workers.iter().enumerate() {
+            let (tasks, is_done) = worker.walk.finish();
+            walked.tasks.extend(tasks);
+            walked.is_incomplete |= !is_done;
+            walked.stuck.extend(self.stuck_thread(index));
+        }
+        self.walk_shared(&mut walked);
+        walked
+    }
+
+    /// Returns what the thread of worker `index` does, if it is in user code.
+    fn stuck_thread(&self, index: usize) -> Option<StuckThread> {
+        let worker = &self.workers[index];
+        let suspended = worker.lease_slot.suspend().ok()?;
+        let task = match suspended.user_code() {
+            // SAFETY: the task being polled is alive while the lease is suspended.
+            UserCode::Poll(task) => Some(unsafe { Retained::new(task) }),
+            UserCode::End(_) | UserCode::Callback => None,
+        };
+        let progress = worker.progress();
+        let since = worker.wake_stamp.user_code_since(progress);
+        let lease = suspended.lease().clone();
+        drop(suspended);
+        let thread = lease.thread().map(OsThread::describe);
+        Some(StuckThread { worker: Some(index), progress, task, since, thread })
+    }
+
+    /// Lists the tasks that are in no worker's list.
+    fn walk_shared(&self, walked: &mut Walked) {
+        let walk = ListWalk::new();
+        walk.request();
+        while walk.is_requested() {
+            walk.step(|visit| visit(&mut self.shared_tasks.lock().tasks));
+        }
+        walked.tasks.extend(walk.finish().0);
+        let mut detached = Vec::new();
+        let shared_tasks = self.shared_tasks.lock();
+        for other in &shared_tasks.detached {
+            // SAFETY: a detached task is removed from `detached` under this lock before it is
+            // released.
+            detached.push((unsafe { Retained::new(other.task) }, other.revoked.clone()));
+        }
+        drop(shared_tasks);
+        for (task, revoked) in detached {
+            if let Some(lease) = revoked {
+                walked.stuck.push(StuckThread {
+                    worker: None,
+                    progress: 0,
+                    task: Some(task),
+                    since: lease.stuck_since(),
+                    thread: lease.thread().map(OsThread::describe),
+                });
+            } else {
+                walked.tasks.push(task);
+            }
+        }
+    }
+
+    /// Returns the number of tasks in queues, as far as it is known.
+    pub(crate) fn queued_len(&self) -> usize {
+        let own: usize = self.workers.iter().map(|worker| worker.queue.len()).sum();
+        own + self.inject.len()
+    }
+
+    /// Returns the number of polls that all workers have made.
+    pub(crate) fn poll_count(&self) -> u64 {
+        self.workers.iter().map(|worker| worker.metrics.polls.get()).sum()
+    }
+
+    /// Returns whether all workers have been told to stop.
+    pub(crate) fn is_shut_down(&self) -> bool {
+        self.is_stopping()
+    }
+}
