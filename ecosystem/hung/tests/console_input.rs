@@ -23,7 +23,7 @@ fn start(name: &str, flavor: &str, variables: &[(&str, &str)]) -> Program {
 
 #[test]
 fn dump_path_that_cannot_be_written() {
-    for path in ["/nonexistent/dump", "/", "/proc/version", "", "a\u{1}/\n"] {
+    for path in ["/nonexistent/dump", "/", "/proc/version", "no\u{1}such\nfolder/dump"] {
         let mut program = start("relock", "mt", &[(CONSOLE, "1"), (DUMP_PATH, path)]);
         for _ in 0..2 {
             let seen = program.errors.get().len();

@@ -12,9 +12,9 @@ use std::{fs, process, thread};
 use driver::{CONSOLE, DUMP_ENDS, DUMP_PATH, LIMIT, Program};
 
 /// So many dumps are made during the rounds.
-const DUMPS: usize = 50;
+const DUMPS: usize = 20;
 
-/// The time from one request to the next. A dump that is still being made may take up several.
+/// The time from one request to the next. Requests during a dump are answered by one dump.
 const PERIOD: Duration = Duration::from_millis(20);
 
 macro_rules! programs {
