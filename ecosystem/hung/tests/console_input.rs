@@ -1,0 +1,198 @@
+//! What the console is given, and when, does not matter: it answers with a line or with silence, and
+//! the program goes on.
+
+#![cfg(target_os = "linux")]
+
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::Command;
+use std::time::Duration;
+use std::{fs, thread};
+
+use driver::{CONSOLE, CONSOLE_THREAD, DUMP_BEGINS, DUMP_ENDS, DUMP_PATH, Program};
+
+const HUNG: &str = env!("CARGO_BIN_EXE_hung");
+
+const FLAVORS: [&str; 2] = ["mt", "ct"];
+
+/// Long enough for a second dump to show up that should not.
+const A_WHILE: Duration = Duration::from_secs(1);
+
+fn start(name: &str, flavor: &str, variables: &[(&str, &str)]) -> Program {
+    Program::start(HUNG, &[name, "--flavor", flavor], variables)
+}
+
+#[test]
+fn dump_path_that_cannot_be_written() {
+    for path in ["/nonexistent/dump", "/", "/proc/version", "no\u{1}such\nfolder/dump"] {
+        let mut program = start("relock", "mt", &[(CONSOLE, "1"), (DUMP_PATH, path)]);
+        for _ in 0..2 {
+            let seen = program.errors.get().len();
+            program.signal(libc::SIGQUIT);
+            program.errors.wait_until("message", |lines| lines.len() > seen);
+            thread::sleep(A_WHILE);
+            program.assert_alive();
+        }
+        let said = program.said();
+        assert!(!said.contains("panicked"), "{said}");
+        let names_it = |line: &String| line.starts_with("wakeful: ") && line.contains(DUMP_PATH);
+        assert!(program.errors.get().iter().any(names_it), "{path:?}: {said}");
+    }
+}
+
+#[test]
+fn variable_that_means_nothing() {
+    for value in ["yes please", "0", "", "watch,nonsense"] {
+        let mut program = start("relock", "mt", &[(CONSOLE, value)]);
+        let errors = program.errors.get();
+        assert!(errors.len() <= 1, "{value:?}: {errors:?}");
+        assert!(errors.iter().all(|line| line.starts_with("wakeful: ")), "{value:?}: {errors:?}");
+        program.assert_alive();
+    }
+}
+
+#[test]
+fn two_runtimes() {
+    for flavor in FLAVORS {
+        for variable in ["1", "watch"] {
+            let program = start("two_runtimes", flavor, &[(CONSOLE, variable)]);
+            program.output.wait_until("two deadlocks", |lines| lines.len() == 2);
+            program.wait_until_settled();
+            let dump = program.dump().lines.join("\n");
+            assert_eq!(dump.matches(DUMP_BEGINS).count(), 1, "{dump}");
+            assert_eq!(dump.matches("self-deadlock").count(), 2, "{dump}");
+            assert_eq!(program.threads().iter().filter(|name| *name == CONSOLE_THREAD).count(), 1);
+        }
+    }
+}
+
+#[test]
+fn signals_while_runtimes_shut_down() {
+    for flavor in FLAVORS {
+        for variable in ["1", "watch"] {
+            let mut program = start("shuts_down", flavor, &[(CONSOLE, variable)]);
+            let status = loop {
+                if let Some(status) = program.try_status() {
+                    break status;
+                }
+                program.signal(libc::SIGQUIT);
+                thread::sleep(Duration::from_millis(1));
+            };
+            let said = program.said();
+            assert!(status.success(), "{status}\n{said}");
+            assert!(!said.contains("panicked"), "{said}");
+            assert_eq!(program.output.get(), ["ready", "done"]);
+            assert!(said.contains(DUMP_ENDS), "{said}");
+        }
+    }
+}
+
+#[test]
+fn listener_of_the_program() {
+    for name in ["own_listener", "own_handler"] {
+        for flavor in FLAVORS {
+            let mut program = start(name, flavor, &[(CONSOLE, "1")]);
+            for number in 1..=3 {
+                program.dump();
+                program.output.wait_until("its own signal", |lines| lines.len() == number + 1);
+            }
+            thread::sleep(A_WHILE);
+            assert_eq!(program.output.count("tick"), 3, "{name} {flavor}");
+            program.assert_alive();
+        }
+    }
+}
+
+/// A terminal sends the signal to the whole process group. The fork shares the console's
+/// descriptors, but not its thread.
+#[test]
+fn fork_that_goes_on() {
+    for flavor in FLAVORS {
+        let mut command = Command::new(HUNG);
+        command.args(["forks", "--flavor", flavor]).process_group(0);
+        let mut program = Program::spawn(&mut command, &[(CONSOLE, "1")]);
+        program.output.wait_until("ready", |lines| !lines.is_empty());
+        program.signal_group(libc::SIGQUIT);
+        program
+            .errors
+            .wait_until(DUMP_ENDS, |lines| lines.iter().any(|line| line.starts_with(DUMP_ENDS)));
+        program.output.wait_until("end of the fork", |lines| lines.len() == 2);
+        thread::sleep(A_WHILE);
+        let errors = program.errors.get();
+        let dumps = errors.iter().filter(|line| line.starts_with(DUMP_BEGINS)).count();
+        assert_eq!(dumps, 1, "{}", errors.join("\n"));
+        // As always if nothing listens for the signal, or not at all.
+        let end = program.output.get().remove(1);
+        assert!(["child exited with 7", "child ended by signal 3"].contains(&&*end), "{end}");
+        program.assert_alive();
+    }
+}
+
+/// What is started by a program gets nothing of the console: no descriptor, no blocked or ignored
+/// signal.
+#[test]
+fn children_inherit_nothing() {
+    for flavor in FLAVORS {
+        let told = |variables: &[(&str, &str)]| {
+            let mut program = start("children", flavor, variables);
+            assert!(program.status().success(), "{}", program.said());
+            program.output.wait_until("done", |lines| lines.iter().any(|line| line == "done"))
+        };
+        let without = told(&[]);
+        assert!(without.len() >= 5, "{without:?}");
+        assert_eq!(told(&[(CONSOLE, "1")]), without);
+        assert_eq!(told(&[(CONSOLE, "watch")]), without);
+    }
+}
+
+#[test]
+fn nothing_is_there_without_the_variable() {
+    for flavor in FLAVORS {
+        let without = Footprint::of(&start("relock", flavor, &[]));
+        let with = Footprint::of(&start("relock", flavor, &[(CONSOLE, "1")]));
+        assert!(with.threads.contains(&CONSOLE_THREAD.to_owned()), "{with:?}");
+        assert!(with.catches_quit, "{with:?}");
+        assert!(!without.threads.contains(&CONSOLE_THREAD.to_owned()), "{without:?}");
+        assert!(!without.catches_quit, "{without:?}");
+        assert_eq!(without.threads.len() + 1, with.threads.len(), "{without:?} {with:?}");
+        let own = if flavor == "ct" { 5 } else { without.descriptors.len() };
+        assert_eq!(without.descriptors.len(), own, "{without:?}");
+    }
+}
+
+#[test]
+fn signal_ends_the_program_without_the_variable() {
+    for flavor in FLAVORS {
+        let mut command = Command::new("sh");
+        let run = "ulimit -c 0; exec \"$0\" relock --flavor \"$1\"";
+        let mut program = Program::spawn(command.args(["-c", run, HUNG, flavor]), &[]);
+        program.output.wait_until("ready", |lines| !lines.is_empty());
+        program.signal(libc::SIGQUIT);
+        assert_eq!(program.status().signal(), Some(libc::SIGQUIT));
+        assert_eq!(program.errors.get(), [""; 0]);
+    }
+}
+
+/// What the kernel knows of a process.
+#[derive(Debug)]
+struct Footprint {
+    threads: Vec<String>,
+    descriptors: Vec<String>,
+    catches_quit: bool,
+}
+
+impl Footprint {
+    fn of(program: &Program) -> Footprint {
+        program.wait_until_settled();
+        let folder = format!("/proc/{}", program.id());
+        let status = fs::read_to_string(format!("{folder}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        let caught = u64::from_str_radix(caught.trim(), 16).unwrap();
+        let descriptors = fs::read_dir(format!("{folder}/fd")).unwrap().flatten();
+        let target = |fd: fs::DirEntry| fs::read_link(fd.path()).unwrap().display().to_string();
+        Footprint {
+            threads: program.threads(),
+            descriptors: descriptors.map(target).collect(),
+            catches_quit: caught & (1 << (libc::SIGQUIT - 1)) != 0,
+        }
+    }
+}
