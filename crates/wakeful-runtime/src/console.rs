@@ -71,7 +71,7 @@ impl Console {
         let requests = if self.settings.dumps { Some(quit_signal::install()?) } else { None };
         let console = self.clone();
         let thread_main: Box<dyn FnOnce() + Send> = Box::new(move || {
-            threads::set_role(ThreadRole::Helper);
+            threads::set_role(ThreadRole::Helper, 0);
             console.run(requests);
         });
         thread::Builder::new().name("wakeful-console".into()).spawn(thread_main)?;

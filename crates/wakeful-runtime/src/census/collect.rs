@@ -317,7 +317,9 @@ fn choose(snapshot: &Snapshot, whom: Ask) -> Vec<u64> {
                     | WaitKind::Process
             )
         };
+        // A task without a waker has lost it. A poll might set it going, and hide that.
         actor.state == ActorState::Waiting
+            && actor.wakers != Some(0)
             && actor.unchanged_for > Duration::ZERO
             && (whom == Ask::Everybody || !actor.last.is_some_and(|last| outside(last.kind)))
     };
@@ -572,7 +574,7 @@ fn add_thread(
     let job = record.job();
     if let Some((id, site)) = job {
         let mut runs = actor(id, ActorKind::BlockingJob, site, ActorState::Running);
-        runs.unchanged_for = unchanged_for(id);
+        (runs.runtime, runs.unchanged_for) = (record.own_runtime(), unchanged_for(id));
         actors.push(runs);
     }
     let state = match record.block_on() {
