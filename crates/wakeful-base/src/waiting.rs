@@ -121,7 +121,7 @@ pub struct Waits {
     pub kind: WaitKind,
     /// What [`WaitKind`] says, truncated to the bits that fit.
     pub detail: u64,
-    /// The word was marked ([`WaitSlot::mark_seen`]) since the poll.
+    /// The word was marked ([`WaitSlot::look`]) since the poll.
     pub is_seen: bool,
 }
 
@@ -173,18 +173,20 @@ impl WaitSlot {
         unpack(self.word.load(Relaxed).addr())
     }
 
-    /// Marks the note as seen. The mark is gone after the next poll.
-    ///
-    /// Returns false if the word was a queue link, or changed meanwhile.
-    pub fn mark_seen(&self) -> bool {
-        let word = self.word.load(Relaxed);
-        if word.addr() & IS_NOTE == 0 {
-            return false;
+    /// Returns what was noted last, and marks the note as seen, in one step. The mark is gone after
+    /// the next poll. `None` while the word is a queue link.
+    pub fn look(&self) -> Option<Waits> {
+        let mut word = self.word.load(Relaxed);
+        loop {
+            let waits = unpack(word.addr())?;
+            let marked = ptr::without_provenance_mut(word.addr() | SEEN);
+            // A queue that links the task, or a poll, overwrites the word at any time, and then the
+            // exchange fails: a link never equals a note.
+            match self.word.compare_exchange(word, marked, Relaxed, Relaxed) {
+                Ok(_) => return Some(waits),
+                Err(now) => word = now,
+            }
         }
-        let marked = ptr::without_provenance_mut(word.addr() | SEEN);
-        // A queue that links the task, or a poll, overwrites the word at any time, and then the
-        // exchange fails: a link never equals a note.
-        self.word.compare_exchange(word, marked, Relaxed, Relaxed).is_ok()
     }
 
     #[inline]

@@ -24,7 +24,25 @@ pub(super) struct Settings {
     pub(super) dump_path: Option<PathBuf>,
 }
 
+impl Default for Settings {
+    /// The settings if only a callback asks for a console.
+    fn default() -> Settings {
+        Settings {
+            dumps: false,
+            records: false,
+            asks: true,
+            report_interval: None,
+            dump_path: None,
+        }
+    }
+}
+
 impl Settings {
+    /// Returns the time between two looks for deadlocks.
+    pub(super) fn report_interval(&self) -> Duration {
+        self.report_interval.unwrap_or(REPORT_INTERVAL_DEFAULT)
+    }
+
     /// Returns the settings, or `None` if no console is asked for.
     pub(super) fn from_env() -> Option<Settings> {
         let (console, report) =
@@ -46,13 +64,7 @@ impl Settings {
         report: Option<&OsStr>,
         complain: &mut dyn FnMut(String),
     ) -> Settings {
-        let mut settings = Settings {
-            dumps: console.is_some_and(is_on),
-            records: false,
-            asks: true,
-            report_interval: None,
-            dump_path: None,
-        };
+        let mut settings = Settings { dumps: console.is_some_and(is_on), ..Settings::default() };
         let words = console.filter(|value| is_on(value)).map(OsStr::to_string_lossy);
         for word in words.iter().flat_map(|words| words.split(',')).map(str::trim) {
             match word {
