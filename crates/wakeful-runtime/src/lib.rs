@@ -7,6 +7,7 @@
 //!
 //! - `task_meta`: what task callbacks learn about a task
 //! - `stall`: detection and reports of polls that block their thread
+//! - `census`: what each task waits for, and what keeps it from going on
 //! - `config`: the settings of a runtime, as the schedulers read them
 //! - `metrics`: the counters behind [`runtime::RuntimeMetrics`]
 //! - `driver`: where an idle worker parks until there are events or a wake-up
@@ -26,6 +27,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod blocking;
+mod census;
 mod config;
 mod cpus;
 mod driver;
