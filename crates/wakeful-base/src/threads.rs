@@ -88,7 +88,9 @@ thread_local! {
 
 impl ThreadRecord {
     fn register() -> Arc<ThreadRecord> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
+        // Locks keep the lower 32 bits of their holder's id. Bit 31 keeps the threads' apart from
+        // those of the first two billion tasks.
+        static NEXT: AtomicU64 = AtomicU64::new(1 << 31 | 1);
         let record = Arc::new(ThreadRecord {
             os_id: thread_number::of_this_thread(),
             name: std::thread::current().name().map(String::from),
