@@ -7,7 +7,7 @@ use crate::scheduler::SchedulerHandle;
 use crate::scheduler::current_thread::Drive;
 use crate::scheduler::multi_thread::{StuckThread, Walked};
 use crate::stall::OsThread;
-use crate::task_walk;
+use crate::task_walk::{self, RecordedTask};
 use std::fs;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -75,6 +75,8 @@ struct WalkedRuntime {
     tasks: Vec<Retained>,
     stuck: Vec<StuckWorker>,
     queued_jobs: Vec<(u64, &'static Location<'static>)>,
+    /// Tasks that no walk has reached.
+    recorded: Vec<RecordedTask>,
     polls: u64,
 }
 
@@ -453,6 +455,7 @@ fn walk_all(runtimes: &[SchedulerHandle]) -> WalkedProcess {
             tasks: unique(tasks),
             stuck: Vec::new(),
             queued_jobs: Vec::new(),
+            recorded: if is_done { Vec::new() } else { set.recorded() },
             polls: 0,
         });
     }
@@ -503,7 +506,8 @@ fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
                     thread: thread.map(|thread| thread.describe()),
                 });
             }
-            let found = WalkedRuntime { state, tasks, stuck, queued_jobs, polls };
+            let found =
+                WalkedRuntime { state, tasks, stuck, queued_jobs, recorded: Vec::new(), polls };
             if drive == Drive::Stopped { (None, false) } else { (Some(found), !is_done) }
         }
         SchedulerHandle::MultiThread(scheduler) => {
@@ -527,7 +531,8 @@ fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
                 tasks.extend(task);
             }
             let (tasks, stuck) = (unique(tasks), in_user_code);
-            let found = WalkedRuntime { state, tasks, stuck, queued_jobs, polls };
+            let found =
+                WalkedRuntime { state, tasks, stuck, queued_jobs, recorded: Vec::new(), polls };
             if scheduler.is_shut_down() { (None, false) } else { (Some(found), is_incomplete) }
         }
     }
@@ -610,17 +615,17 @@ fn add_thread(
     actors.push(waits);
 }
 
-/// Adds tasks that a thread is stuck in, and that no walk has reached.
+/// Adds tasks that no walk has reached: those that a thread is stuck in, and those of a `LocalSet`
+/// that does not answer.
 fn add_unlisted(actors: &mut Vec<Actor>, runtime: &WalkedRuntime) {
-    for stuck in &runtime.stuck {
-        let (Some(id), Some(site)) = (stuck.task, stuck.site) else { continue };
+    let mut add = |id, kind, site, type_name, state| {
         actors.push(Actor {
             id,
-            kind: ActorKind::Task,
+            kind,
             runtime: runtime.state.id,
             site: Some(site),
-            type_name: "",
-            state: ActorState::Running,
+            type_name,
+            state,
             last: None,
             unchanged_for: Duration::ZERO,
             leaves: None,
@@ -630,6 +635,15 @@ fn add_unlisted(actors: &mut Vec<Actor>, runtime: &WalkedRuntime) {
             busy_for: Duration::ZERO,
             thread: None,
         });
+    };
+    for stuck in &runtime.stuck {
+        if let (Some(id), Some(site)) = (stuck.task, stuck.site) {
+            add(id, ActorKind::Task, site, "", ActorState::Running);
+        }
+    }
+    for task in &runtime.recorded {
+        let RecordedTask { id, spawned_at, type_name } = *task;
+        add(id, ActorKind::LocalTask, spawned_at, type_name, ActorState::Queued);
     }
 }
 

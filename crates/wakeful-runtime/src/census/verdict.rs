@@ -39,15 +39,15 @@ pub(crate) const UNCHANGED_MIN: Duration = Duration::from_millis(100);
 
 /// "All asleep" is certain after this time. Longer, because it rests on the count of threads that
 /// could do something, which the operating system and the program change at any time.
-const ASLEEP_MIN: Duration = Duration::from_millis(500);
+const ASLEEP_MIN: Duration = Duration::from_millis(300);
 
 /// A lost waker is certain after this time, if another actor waits for the task: a program may end
 /// a task that waits for nothing by shutting its runtime down.
-const LOST_MIN: Duration = Duration::from_secs(1);
+const LOST_MIN: Duration = Duration::from_millis(300);
 
 /// A task that no other actor waits for and that has lost its waker, a blocked worker, a starved
 /// task, and a lock that is held across a wait are reported after this time.
-const LONG: Duration = Duration::from_secs(1);
+const LONG: Duration = Duration::from_millis(300);
 
 /// A lock with as many waiters is reported after [`UNCHANGED_MIN`].
 const CROWD: usize = 16;
