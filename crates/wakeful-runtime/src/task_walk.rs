@@ -19,6 +19,9 @@ use wakeful_task::{OwnedLink, Retained};
 /// up to two cache misses.
 pub(crate) const TASKS_PER_STEP: usize = if cfg!(wakeful_loom) { 1 } else { 2048 };
 
+/// The limit on tasks that are listed although they have never waited: they are in queues only.
+pub(crate) const NEW_TASKS_MAX: usize = 1000;
+
 /// A walk over one list.
 pub(crate) struct ListWalk {
     is_requested: AtomicBool,
