@@ -3,8 +3,8 @@
 //! | variable | effect |
 //! |---|---|
 //! | `WAKEFUL_CONSOLE` | `SIGQUIT` prints a dump, and the program goes on |
-//! | `WAKEFUL_DUMP` | the file to which dumps are appended, instead of standard error |
-//! | `WAKEFUL_DEADLOCK_REPORT` | each certain verdict is printed once, when it is found |
+//! | `WAKEFUL_DEADLOCK_REPORT` | each certain hang is printed once, when it is found |
+//! | `WAKEFUL_DUMP` | the file to which both are appended, instead of standard error |
 //!
 //! The first runtime of the process starts the console's thread if a variable asks for it. Without
 //! the variables there is no thread, no descriptor and no signal handler. In a program with more
@@ -139,7 +139,7 @@ impl Console {
     fn dump(&self, observer: &mut Observer) {
         let ask = if self.settings.asks { Ask::Everybody } else { Ask::Nobody };
         let dump = Dump::new(observer.observe(&self.schedulers(), DUMP_GAP, ask));
-        self.print(&dump);
+        self.print(&mut |out| dump.write(out));
     }
 
     /// Looks for deadlocks, and reports those that are certain and new.
@@ -147,8 +147,9 @@ impl Console {
         let schedulers = self.schedulers();
         let ask = if self.settings.asks { Ask::Suspects } else { Ask::Nobody };
         let suspected = Dump::new(observer.observe(&schedulers, Duration::ZERO, ask));
+        let is_worth = |hang: &Hang| hang.is_certain() || self.settings.reports_likely;
         let is_new = |hang: &&Hang| {
-            hang.is_certain() && !reported.iter().any(|reported| reported.is_same_as(hang))
+            is_worth(hang) && !reported.iter().any(|reported| reported.is_same_as(hang))
         };
         let suspects: Vec<Hang> = suspected.hangs().iter().filter(is_new).cloned().collect();
         if suspects.is_empty() {
@@ -159,7 +160,7 @@ impl Console {
         let ask = if self.settings.asks { Ask::These(&ids) } else { Ask::Nobody };
         let confirmed = Dump::new(observer.observe(&schedulers, Duration::ZERO, ask));
         drop(schedulers);
-        for hang in confirmed.hangs().iter().filter(|hang| hang.is_certain()) {
+        for hang in confirmed.hangs().iter().filter(|hang| is_worth(hang)) {
             if suspects.iter().any(|suspect| suspect.is_same_as(hang)) {
                 reported.truncate(REPORTED_MAX - 1);
                 reported.push(hang.clone());
@@ -170,7 +171,10 @@ impl Console {
 
     fn report_one(&self, hang: &Hang) {
         if self.settings.report_interval.is_some() {
-            diagnostics::print(format_args!("{hang}"));
+            self.print(&mut |out| out(&format!("wakeful: {hang}\n")));
+        }
+        if !hang.is_certain() {
+            return;
         }
         let callback = |runtime: &WatchedRuntime| runtime.on_deadlock.clone();
         let callbacks: Vec<_> = lock(&self.runtimes).iter().filter_map(callback).collect();
@@ -179,28 +183,27 @@ impl Console {
         }
     }
 
-    /// Appends a dump to the file of `WAKEFUL_DUMP`, or prints it to standard error.
-    fn print(&self, dump: &Dump) {
+    /// Appends what `write` writes to the file of `WAKEFUL_DUMP`, or prints it to standard error.
+    fn print(&self, write: &mut dyn FnMut(&mut dyn FnMut(&str))) {
         let Some(path) = &self.settings.dump_path else {
-            dump.write(&mut diagnostics::print_raw);
-            return;
+            return write(&mut diagnostics::print_raw);
         };
-        let file = OpenOptions::new().create(true).append(true).open(path);
-        let mut result = file.and_then(|mut file| {
-            let mut written = Ok(());
-            dump.write(&mut |text| {
-                if written.is_ok() {
-                    written = file.write_all(text.as_bytes());
+        let opened = OpenOptions::new().create(true).append(true).open(path);
+        let result = opened.and_then(|mut file| {
+            let mut result = Ok(());
+            write(&mut |text| {
+                if result.is_ok() {
+                    result = file.write_all(text.as_bytes());
                 }
             });
-            written
+            result
         });
-        if let Err(error) = &mut result {
+        if let Err(error) = result {
             diagnostics::print(format_args!(
-                "the dump cannot be written to {path:?}, as WAKEFUL_DUMP says: {error}. Here it is \
-                 instead"
+                "cannot write to {path:?}, the file that WAKEFUL_DUMP names: {error}. Here is what \
+                 it was to contain"
             ));
-            dump.write(&mut diagnostics::print_raw);
+            write(&mut diagnostics::print_raw);
         }
     }
 }
