@@ -310,7 +310,7 @@ impl<'a> Graph<'a> {
             (Flavor::LocalSet, Some(thread)) => {
                 let mut is_thread_known = false;
                 for (giver, actor) in (0..).zip(&self.snapshot.actors) {
-                    if self.may_poll_sets_of(actor, thread) {
+                    if actor.runtime != runtime.id && self.may_poll_sets_of(actor, thread) {
                         is_thread_known |= actor.kind != ActorKind::LocalTask;
                         self.edge(giver, node, NO_LEAF);
                     }
@@ -326,7 +326,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Whether an actor runs code on a thread that may poll the `LocalSet`s of the thread.
+    /// Whether an actor may be on a thread, and poll the `LocalSet`s of it.
     fn may_poll_sets_of(&self, actor: &Actor, thread: u32) -> bool {
         let is_there = actor.thread.as_ref().is_some_and(|own| own.0 == thread);
         match actor.kind {

@@ -1,7 +1,7 @@
 //! Builds snapshots.
 
 use crate::census::snapshot::*;
-use crate::census::verdict::{Findings, Grade, VerdictKind, find};
+use crate::census::verdict::{Findings, Grade, LONG, VerdictKind, find};
 use std::time::Duration;
 use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::{Holder, Leaf, LeafDetails, Leaves, Stack, WaitKind};
@@ -80,7 +80,7 @@ pub(crate) fn running(id: u64) -> Actor {
 
 /// A task that has been in a queue for less than what counts as starved.
 pub(crate) fn queued(id: u64) -> Actor {
-    let unchanged_for = Duration::from_millis(700);
+    let unchanged_for = LONG - Duration::from_millis(1);
     Actor { unchanged_for, ..actor(id, ActorKind::Task, ActorState::Queued) }
 }
 

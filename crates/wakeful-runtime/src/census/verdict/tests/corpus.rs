@@ -5,6 +5,7 @@
 use super::builder::*;
 use crate::census::snapshot::*;
 use crate::census::verdict::Grade::*;
+use crate::census::verdict::LONG;
 use crate::census::verdict::VerdictKind::*;
 use std::time::Duration;
 use wakeful_base::waiting::{Holder, WaitKind};
@@ -209,10 +210,10 @@ fn c13_mutex_held_over_a_read() {
         assert_eq!(found.verdicts[0].members[0].waits, Some((WaitKind::IoRead, 7)));
         assert_eq!(found.verdicts[0].objects, [(WaitKind::Mutex, A)]);
     }
-    // Fewer waiters are reported after a second.
+    // Fewer waiters are reported after a longer time.
     actors.truncate(5);
     for actor in &mut actors {
-        actor.unchanged_for = Duration::from_millis(900);
+        actor.unchanged_for = LONG - Duration::from_millis(1);
     }
     assert_nothing(&world(actors));
 }
