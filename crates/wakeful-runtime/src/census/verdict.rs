@@ -239,6 +239,8 @@ enum Extra {
     Forgotten(u64),
     /// How many parties are at a barrier, and how many it needs.
     Parties(u64, u64),
+    /// All actors wait, some of them for locks whose holders are not recorded.
+    UnknownHolders,
     /// The tasks that do not get a turn.
     Starved(usize),
 }

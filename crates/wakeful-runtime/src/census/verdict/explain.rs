@@ -6,6 +6,7 @@ use crate::census::snapshot::{
     Actor, ActorKind, BlockingState, Flavor, RuntimeState, Snapshot, WorkerState,
 };
 use std::time::Duration;
+use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::WaitKind;
 
 /// Short names for the addresses of locks and channels: numbers, in the order of their first use.
@@ -25,9 +26,6 @@ impl Names {
     }
 }
 
-/// The lower 31 bits of a thread's id are its number.
-const THREAD_NUMBER: u64 = 0x7fff_ffff;
-
 /// Appends what an actor is called: `task 3`, `thread "main"`.
 pub(crate) fn push_actor(into: &mut String, actor: &Actor) {
     match (actor.kind, &actor.thread) {
@@ -35,7 +33,7 @@ pub(crate) fn push_actor(into: &mut String, actor: &Actor) {
             put!(into, "thread {id}");
         }
         (ActorKind::Thread { .. }, Some((_, name))) => put!(into, "thread \"{name}\""),
-        (ActorKind::Thread { .. }, None) => put!(into, "thread #{}", actor.id & THREAD_NUMBER),
+        (ActorKind::Thread { .. }, None) => put!(into, "thread #{}", actor.id & !THREAD_ID),
         (kind, _) => put!(into, "{kind} {}", actor.id),
     }
 }
@@ -133,6 +131,13 @@ impl Draft {
             _ => None,
         };
         match verdict.kind {
+            _ if matches!(extra, Extra::UnknownHolders) => {
+                line.each(&links);
+                line.put(
+                    ". All other tasks and threads wait, too, so none can release them. Holders are \
+                     recorded if the program is watched from its start: `WAKEFUL_CONSOLE=watch`",
+                );
+            }
             VerdictKind::Deadlock
             | VerdictKind::SelfDeadlock
             | VerdictKind::Futurelock

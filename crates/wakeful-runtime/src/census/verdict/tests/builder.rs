@@ -7,7 +7,7 @@ use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::{Holder, Leaf, LeafDetails, Leaves, Stack, WaitKind};
 
 /// The id of the thread that runs `main`.
-pub(crate) const MAIN: u64 = THREAD_ID | 1 << 31 | 1;
+pub(crate) const MAIN: u64 = THREAD_ID | 1;
 /// The kernel's id of it.
 pub(crate) const MAIN_OS: u32 = 100;
 
@@ -105,7 +105,8 @@ pub(crate) fn with(mut leaf: Leaf, change: impl FnOnce(&mut LeafDetails)) -> Lea
 }
 
 pub(crate) fn held_by(id: u64) -> Holder {
-    Holder { id_low: id as u32, is_granted: false, is_owned: false }
+    let is_thread = id & THREAD_ID != 0;
+    Holder { id_low: id as u32, is_thread, is_granted: false, is_owned: false }
 }
 
 /// A leaf that waits for a mutex.
