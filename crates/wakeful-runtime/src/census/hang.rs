@@ -22,6 +22,10 @@ impl Hang {
         Hang { tasks: ids.filter_map(Id::from_u64).collect(), verdict }
     }
 
+    pub(super) fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
     /// Returns the name of the reason, such as `deadlock` or `lost waker`.
     pub fn kind(&self) -> &'static str {
         self.verdict.kind.name()

@@ -25,12 +25,22 @@ use std::panic::Location;
 use std::time::Duration;
 use wakeful_base::waiting::{Stack, WaitKind};
 
+/// Appends formatted text to a string.
+macro_rules! put {
+    ($into:expr, $($format:tt)+) => {{
+        use std::fmt::Write as _;
+        // Writing to a string does not fail.
+        _ = write!($into, $($format)+);
+    }};
+}
+pub(crate) use put;
+
 mod cores;
 mod explain;
 mod facts;
 mod graph;
 
-pub(crate) use explain::{Names, push_actor, push_duration, push_wait};
+pub(crate) use explain::{LISTED_MAX, Names, push_actor, push_duration, push_runtime, push_wait};
 
 /// An actor that was polled more recently than this may go on. Much longer than a census takes, so
 /// that all waiting actors in a verdict were seen to wait at the same time; a passing notification
@@ -229,6 +239,8 @@ enum Extra {
     Forgotten(u64),
     /// How many parties are at a barrier, and how many it needs.
     Parties(u64, u64),
+    /// All actors wait, some of them for locks whose holders are not recorded.
+    UnknownHolders,
     /// The tasks that do not get a turn.
     Starved(usize),
 }
