@@ -493,7 +493,7 @@ impl DriveContext {
     fn wait_for_event(&self) {
         let time = &self.scheduler.info.time;
         let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
-            let until = self.with_core(|core| time.until(&core.timers, || None));
+            let until = self.with_core(|core| time.until(&core.timers));
             self.precise.before_wait(&until);
             return self.wait_in_driver(|driver| until.in_driver(driver, &mut call_now));
         };

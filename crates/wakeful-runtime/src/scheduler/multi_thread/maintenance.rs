@@ -65,8 +65,8 @@ impl WorkerThread {
         self.call_each(|core| &mut core.deferred);
     }
 
-    /// Fires the timers that are due: the worker's own, lent ones, external ones, and those of
-    /// vacant workers. Returns whether any of the worker's own or of the lent ones were due.
+    /// Fires the timers that are due: the worker's own, external ones, and those of vacant workers.
+    /// Returns whether any of the worker's own were due.
     pub(super) fn serve_timers(&self) -> bool {
         let call = &mut |waker: Waker| self.wake(waker);
         let with_own = |f: &mut dyn FnMut(&mut WorkerTimers)| {
@@ -75,8 +75,7 @@ impl WorkerThread {
             }
         };
         let fired = self.wake_batch(|| {
-            let own = self.scheduler.info.time.serve(&self.worker().left_timers, with_own, call);
-            self.scheduler.serve_lent_timers(call).and(own)
+            self.scheduler.info.time.serve(&self.worker().left_timers, with_own, call)
         });
         if fired.count > 0 {
             if let Some(mut core) = self.enter() {

@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::metrics::WorkerMetrics;
 use crate::scheduler::cell_refs::RefBag;
 use crate::spin_budget::SpinBudget;
-use crate::timers::{LentTimers, WorkerTimerInbox, WorkerTimers};
+use crate::timers::{WorkerTimerInbox, WorkerTimers};
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
@@ -53,10 +53,8 @@ pub(super) struct Worker {
     pub(super) standby_called: AtomicBool,
     pub(super) wake_stamp: WakeStamp,
     pub(super) core: CachePadded<UnsafeCell<WorkerCore>>,
-    /// The worker's timers while its thread is parked outside the driver.
-    pub(super) lent_timers: LentTimers,
     /// Timers of this worker that were dropped on other threads. The field order matters: this
-    /// field is dropped after `core` and `lent_timers`, whose wheels may point to its entries.
+    /// field is dropped after `core`, whose wheel may point to its entries.
     pub(super) left_timers: WorkerTimerInbox,
 }
 
@@ -218,7 +216,6 @@ impl Worker {
             task_list: CachePadded::new(TaskList::new(scheduler, ListId::Worker(index))),
             ended: AtomicPtr::new(ptr::null_mut()),
             ended_len: AtomicU32::new(0),
-            lent_timers: LentTimers::new(),
             left_timers: WorkerTimerInbox::new(),
             lease_slot: LeaseSlot::new(),
             standby_called: AtomicBool::new(false),
