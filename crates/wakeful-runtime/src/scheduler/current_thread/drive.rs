@@ -29,10 +29,6 @@ use wakeful_task::{FinishingTask, Outcome, Polled, Runnable, RunningTask, TaskRe
 /// there is a look every few polls, and reading the clock costs as much as one of those.
 const LOOKS_PER_BUSY_UPDATE: u32 = 64;
 
-/// The time between two looks at the driver during a spin. Bounds how much later than the event its
-/// task runs; each look is a system call.
-const SPIN_LOOK_INTERVAL: Duration = Duration::from_micros(1);
-
 /// The context of a thread that drives the scheduler.
 struct DriveContext {
     scheduler: Arc<CurrentThread>,
@@ -447,13 +443,9 @@ impl DriveContext {
         let Some(time_max) = self.with_core(|core| core.spin_budget.next_spin()) else {
             return false;
         };
-        let (mut took, mut next_look) = (Duration::ZERO, Duration::ZERO);
-        let mut found = false;
+        let (mut took, mut found) = (Duration::ZERO, false);
         while !found && took < time_max {
-            if took >= next_look {
-                next_look = took + SPIN_LOOK_INTERVAL;
-                self.with_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
-            }
+            self.with_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
             hint::spin_loop();
             found = self.has_work() || !self.scheduler.inject.is_empty();
             took = started.elapsed();
