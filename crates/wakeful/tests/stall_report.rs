@@ -225,13 +225,19 @@ fn stderr_of_child(name: &str, report: &str) -> String {
 #[test]
 fn an_environment_variable_enables_printed_reports() {
     const NAME: &str = "an_environment_variable_enables_printed_reports";
+    const REPORTED_WITHIN: Duration = Duration::from_secs(10);
     if is_child() {
         for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
             let runtime = builder.worker_threads(1).build().unwrap();
             // The task holds the lock of stderr, which the report must not wait for.
-            let task = runtime.spawn(async {
+            // It blocks until it is counted, because the monitor may have to wait for a CPU.
+            let metrics = runtime.metrics();
+            let task = runtime.spawn(async move {
                 let _stderr = std::io::stderr().lock();
-                thread::sleep(Duration::from_millis(200));
+                let begun = Instant::now();
+                while metrics.stall_count() == 0 && begun.elapsed() < REPORTED_WITHIN {
+                    thread::sleep(Duration::from_millis(50));
+                }
             });
             runtime.block_on(task).unwrap();
         }
