@@ -98,10 +98,13 @@ impl WorkerThread {
         result
     }
 
-    /// Takes the time of the polls since the last time.
+    /// Takes the time of the polls since the last time. Called between two polls.
     pub(super) fn measure_polls(&self, now: Instant) {
         if let Some(mut core) = self.enter() {
             core.poll_stats.measure(self.worker().metrics.polls.get(), now);
+            // Otherwise the first of two tasks that the next poll spawns could go to the slot, and
+            // stay there: the second would find the slot disabled, and not displace it.
+            core.lifo_enabled = self.uses_lifo_slot(&core);
         }
     }
 
