@@ -9,8 +9,8 @@
 //! Ticks are known in advance, so the kernel's timer can be armed ahead: see
 //! [`TickTimers`](crate::io::TickTimers). All workers wait for the same ticks.
 
-/// The time between two ticks. Bounds the lateness of dense timers, and the wake-ups of a worker for
-/// them to 2,500 per second. See bench/NOTES.md: timer coalescing.
+/// The time between two ticks. Bounds the lateness of dense timers, and the wake-ups of a worker
+/// for them to 2,500 per second. See bench/NOTES.md: timer coalescing.
 const TICK_NS: u64 = 400_000;
 
 /// After timers have fired, the next wake-up comes no sooner than this.
