@@ -35,6 +35,7 @@ pub(crate) use without_time::{
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fired {
     pub(crate) count: usize,
+    #[cfg(feature = "time")]
     now_ns: u64,
 }
 
