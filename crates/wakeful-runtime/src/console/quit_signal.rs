@@ -5,10 +5,10 @@
 //! one, as the runtime's own does.
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(super) use handler::{Requests, install};
+pub(super) use handler::install;
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-pub(super) use none::{Requests, install};
+pub(super) use none::install;
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod handler {
