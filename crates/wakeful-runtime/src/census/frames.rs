@@ -73,6 +73,17 @@ const ROOTS: [&str; 3] =
 const JOIN: &str = "wakeful_task::join";
 
 impl Frames {
+    /// Prints the frames, one a line, each after `indent`.
+    pub(crate) fn push(&self, into: &mut String, indent: &str) {
+        for frame in &self.lines {
+            put!(into, "{indent}{}", frame.function);
+            if let Some(location) = &frame.location {
+                put!(into, " at {location}");
+            }
+            into.push('\n');
+        }
+    }
+
     /// Parses what the `Display` of [`std::backtrace::Backtrace`] prints.
     pub(crate) fn parse(text: &str) -> Frames {
         let mut lines: Vec<Frame> = Vec::new();

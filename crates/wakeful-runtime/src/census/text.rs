@@ -12,6 +12,7 @@ use super::verdict::{
 use std::panic::Location;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use wakeful_base::waiting::WaitKind;
+use wakeful_task::Id;
 
 /// A snapshot and what hangs in it.
 pub(crate) struct Dump {
@@ -36,6 +37,50 @@ impl Dump {
     pub(crate) fn write(&self, out: &mut dyn FnMut(&str)) {
         out(&self.head(std::process::id(), SystemTime::now()));
         out(&self.rest(&frames::resolve()));
+    }
+
+    /// Returns all that [`write`](Self::write) writes.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut |part| text.push_str(part));
+        text
+    }
+
+    /// Returns the tasks, in the order of their ids.
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = ListedTask> + '_ {
+        self.snapshot.actors.iter().filter_map(|actor| {
+            let is_task = matches!(actor.kind, ActorKind::Task | ActorKind::LocalTask);
+            let (id, spawned_at) = (Id::from_u64(actor.id)?, actor.site?);
+            is_task.then(|| ListedTask {
+                id,
+                spawned_at,
+                type_name: actor.type_name,
+                waits_for: (actor.state == ActorState::Waiting)
+                    .then(|| kind_name(actor.last.map_or(WaitKind::Unknown, |last| last.kind))),
+                unchanged_for: actor.unchanged_for,
+            })
+        })
+    }
+
+    /// Returns where the tasks wait that have answered, in the order of their ids.
+    pub(crate) fn traces(&self) -> Vec<(Id, String)> {
+        let resolved = frames::resolve();
+        let mut traces = Vec::new();
+        for actor in &self.snapshot.actors {
+            let is_task = matches!(actor.kind, ActorKind::Task | ActorKind::LocalTask);
+            let (Some(answer), Some(id)) = (&actor.leaves, Id::from_u64(actor.id)) else {
+                continue;
+            };
+            let mut text = String::new();
+            for leaf in &answer.leaves {
+                put!(text, "waits for {}\n", kind_name(leaf.kind));
+                resolved.get(leaf.stack).into_iter().for_each(|frames| frames.push(&mut text, ""));
+            }
+            if is_task {
+                traces.push((id, text));
+            }
+        }
+        traces
     }
 
     fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
@@ -208,13 +253,7 @@ impl Dump {
             into.push_str(": ");
             push_list(into, &actors);
             into.push('\n');
-            for frame in &frames.lines {
-                put!(into, "         {}", frame.function);
-                if let Some(location) = &frame.location {
-                    put!(into, " at {location}");
-                }
-                into.push('\n');
-            }
+            frames.push(into, "         ");
         }
     }
 
@@ -270,6 +309,15 @@ impl Dump {
             into.push_str("; no thread drives it");
         }
     }
+}
+
+/// A task of a dump.
+pub(crate) struct ListedTask {
+    pub(crate) id: Id,
+    pub(crate) spawned_at: &'static Location<'static>,
+    pub(crate) type_name: &'static str,
+    pub(crate) waits_for: Option<&'static str>,
+    pub(crate) unchanged_for: Duration,
 }
 
 /// Actors of one origin that wait for the same.
