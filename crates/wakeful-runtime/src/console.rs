@@ -3,6 +3,7 @@
 //! | variable | effect |
 //! |---|---|
 //! | `WAKEFUL_CONSOLE` | `SIGQUIT` prints a dump, and the program goes on |
+//! | `WAKEFUL_CONSOLE=500ms` | the same, and there is a dump every 500 ms |
 //! | `WAKEFUL_DEADLOCK_REPORT` | each certain hang is printed once, when it is found |
 //! | `WAKEFUL_DUMP` | the file to which both are appended, instead of standard error |
 //!
@@ -109,7 +110,7 @@ impl Console {
         start_thread("wakeful-console", move || {
             let mut observer = Observer::default();
             loop {
-                requests.wait();
+                requests.wait(console.settings.dump_interval);
                 contain_panic(|| console.dump(&mut observer));
             }
         })
@@ -138,7 +139,8 @@ impl Console {
 
     fn dump(&self, observer: &mut Observer) {
         let ask = if self.settings.asks { Ask::Everybody } else { Ask::Nobody };
-        let dump = Dump::new(observer.observe(&self.schedulers(), DUMP_GAP, ask));
+        let gap = self.settings.dump_interval.map_or(DUMP_GAP, |interval| interval.min(DUMP_GAP));
+        let dump = Dump::new(observer.observe(&self.schedulers(), gap, ask));
         self.print(&mut |out| dump.write(out));
     }
 

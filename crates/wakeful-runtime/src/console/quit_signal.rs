@@ -89,13 +89,21 @@ mod handler {
     }
 
     impl Requests {
-        /// Waits for a request.
-        pub(crate) fn wait(&mut self) {
+        /// Waits for a request, or until `interval` is over.
+        pub(crate) fn wait(&mut self, interval: Option<Duration>) {
+            let Requests(stream) = self;
             let mut bytes = [0; 64];
-            // Requests that came during a dump are answered by one.
-            while !matches!(self.0.read(&mut bytes), Ok(1..)) {
+            while stream.set_read_timeout(interval).is_err() {
                 // The process has closed the descriptor behind the console's back.
                 std::thread::sleep(Duration::from_secs(1));
+            }
+            // Requests that came during a dump are answered by one.
+            loop {
+                match stream.read(&mut bytes) {
+                    Ok(1..) => return,
+                    Err(_timeout) if interval.is_some() => return,
+                    _ => std::thread::sleep(Duration::from_secs(1)),
+                }
             }
         }
     }
@@ -170,7 +178,7 @@ mod none {
     }
 
     impl Requests {
-        pub(crate) fn wait(&mut self) {
+        pub(crate) fn wait(&mut self, _interval: Option<std::time::Duration>) {
             match *self {}
         }
     }
