@@ -73,17 +73,6 @@ const ROOTS: [&str; 3] =
 const JOIN: &str = "wakeful_task::join";
 
 impl Frames {
-    /// Prints the frames, one a line, each after `indent`.
-    pub(crate) fn push(&self, into: &mut String, indent: &str) {
-        for frame in &self.lines {
-            put!(into, "{indent}{}", frame.function);
-            if let Some(location) = &frame.location {
-                put!(into, " at {location}");
-            }
-            into.push('\n');
-        }
-    }
-
     /// Parses what the `Display` of [`std::backtrace::Backtrace`] prints.
     pub(crate) fn parse(text: &str) -> Frames {
         let mut lines: Vec<Frame> = Vec::new();
@@ -123,6 +112,12 @@ impl Resolved {
         }
     }
 
+    /// Returns where the functions of all stacks wait.
+    pub(crate) fn locations(&self) -> impl Iterator<Item = &str> {
+        let frames = self.stacks.iter().flat_map(|stack| &stack.1.lines);
+        frames.filter_map(|frame| frame.location.as_deref())
+    }
+
     pub(crate) fn get(&self, stack: Stack) -> Option<&Frames> {
         let at = self.stacks.binary_search_by_key(&stack, |known| known.0).ok()?;
         Some(&self.stacks[at].1)
@@ -136,7 +131,7 @@ fn without_number(line: &str) -> &str {
 }
 
 /// Removes `::{{closure}}` from the end: an async function's body is one.
-fn without_closures(mut name: &str) -> &str {
+pub(super) fn without_closures(mut name: &str) -> &str {
     loop {
         let trimmed = name.trim_end_matches("::{{closure}}");
         // As compilers with the other mangling scheme name them.

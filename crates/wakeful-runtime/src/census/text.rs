@@ -2,7 +2,7 @@
 //!
 //! The order depends on the snapshot only, so that two dumps can be compared.
 
-use super::frames::{self, Frames, Resolved};
+use super::frames::{self, Frame, Frames, Resolved, without_closures};
 use super::hang::Hang;
 use super::snapshot::{Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot};
 use super::verdict::{
@@ -64,7 +64,8 @@ impl Dump {
 
     /// Returns where the tasks wait that have answered, in the order of their ids.
     pub(crate) fn traces(&self) -> Vec<(Id, String)> {
-        let resolved = frames::resolve();
+        let resolved = &*frames::resolve();
+        let root = self.root(resolved);
         let mut traces = Vec::new();
         for actor in &self.snapshot.actors {
             let is_task = matches!(actor.kind, ActorKind::Task | ActorKind::LocalTask);
@@ -74,7 +75,10 @@ impl Dump {
             let mut text = String::new();
             for leaf in &answer.leaves {
                 put!(text, "waits for {}\n", kind_name(leaf.kind));
-                resolved.get(leaf.stack).into_iter().for_each(|frames| frames.push(&mut text, ""));
+                for frame in resolved.get(leaf.stack).iter().flat_map(|frames| &frames.lines) {
+                    push_frame(&mut text, frame, root);
+                    text.push('\n');
+                }
             }
             if is_task {
                 traces.push((id, text));
@@ -106,21 +110,33 @@ impl Dump {
     fn rest(&self, resolved: &Resolved) -> String {
         let mut names = self.names.clone();
         let mut into = String::new();
+        let root = self.root(resolved);
         if !self.hangs.is_empty() {
             into.push_str("\nWhere that is:\n");
         }
         for (number, verdict) in (1..).zip(self.verdicts()) {
             put!(into, "  {number}. {}\n", verdict.kind.name());
             for member in &verdict.members {
-                self.push_member(&mut into, member, resolved);
+                self.push_member(&mut into, member, resolved, root);
             }
         }
         self.push_groups(&mut into, &mut names);
-        self.push_stacks(&mut into, resolved, &mut names);
+        self.push_stacks(&mut into, resolved, &mut names, root);
         self.push_workers(&mut into);
         self.push_runtimes(&mut into);
         into.push_str("== end ==\n");
         into
+    }
+
+    /// Returns the directory that spawn sites are relative to, if a stack tells: where the program
+    /// was built.
+    fn root<'a>(&self, resolved: &'a Resolved) -> &'a str {
+        let sites = self.snapshot.actors.iter().filter_map(|actor| actor.site);
+        let mut files: Vec<&str> = sites.map(Location::file).collect();
+        files.sort_unstable();
+        files.dedup();
+        let root = |file: &&str| resolved.locations().find_map(|at| directory_of(at, file));
+        files.iter().find_map(root).unwrap_or("")
     }
 
     fn actor(&self, id: u64) -> Option<&Actor> {
@@ -137,8 +153,8 @@ impl Dump {
         let queued = count(&|actor| actor.state == ActorState::Queued);
         let running = actors.len() - waiting - queued;
         let tasks = actors.len() - jobs - threads;
-        put!(into, "{tasks} tasks, {jobs} blocking jobs, {threads} threads in `block_on`: ");
-        put!(into, "{waiting} waiting, {queued} queued, {running} running\n");
+        put!(into, "tasks: {tasks}, blocking jobs: {jobs}, threads in `block_on`: {threads}; ");
+        put!(into, "waiting: {waiting}, queued: {queued}, running: {running}\n");
         if self.snapshot.is_incomplete {
             into.push_str("Some workers did not answer in time, so tasks are missing.\n");
         }
@@ -148,7 +164,7 @@ impl Dump {
     }
 
     /// Says where a member of a verdict waits.
-    fn push_member(&self, into: &mut String, member: &Member, resolved: &Resolved) {
+    fn push_member(&self, into: &mut String, member: &Member, resolved: &Resolved, root: &str) {
         let Some(actor) = self.actor(member.id) else { return };
         into.push_str("     ");
         push_actor(into, actor);
@@ -156,16 +172,14 @@ impl Dump {
         let frame = frames.and_then(|frames| frames.lines.first());
         match (frame, member.waits) {
             (Some(frame), _) => {
-                put!(into, " waits in {}", frame.function);
-                if let Some(location) = &frame.location {
-                    put!(into, " at {location}");
-                }
+                into.push_str(" waits in ");
+                push_frame(into, frame, root);
             }
             (None, Some(_)) if !actor.type_name.is_empty() => {
-                put!(into, " waits in {}", actor.type_name);
+                put!(into, " waits in {}", without_closures(actor.type_name));
             }
             (None, _) => into.push_str(match actor.state {
-                ActorState::Running => " is polled",
+                ActorState::Running => " is running",
                 ActorState::Queued => " is queued",
                 ActorState::Waiting => " waits",
             }),
@@ -192,7 +206,7 @@ impl Dump {
                 put!(into, "{site}");
             }
             if !first.type_name.is_empty() {
-                put!(into, ", {}", first.type_name);
+                put!(into, ", {}", without_closures(first.type_name));
             }
             into.push_str(match first.state {
                 ActorState::Running => ": running",
@@ -225,7 +239,7 @@ impl Dump {
     }
 
     /// Prints each distinct stack once.
-    fn push_stacks(&self, into: &mut String, resolved: &Resolved, names: &mut Names) {
+    fn push_stacks(&self, into: &mut String, resolved: &Resolved, names: &mut Names, root: &str) {
         type Row<'a> = (&'a Frames, WaitKind, u64, &'a Actor);
         let mut rows: Vec<Row<'_>> = Vec::new();
         for actor in &self.snapshot.actors {
@@ -253,7 +267,11 @@ impl Dump {
             into.push_str(": ");
             push_list(into, &actors);
             into.push('\n');
-            frames.push(into, "         ");
+            for frame in &frames.lines {
+                into.push_str("         ");
+                push_frame(into, frame, root);
+                into.push('\n');
+            }
         }
     }
 
@@ -291,7 +309,7 @@ impl Dump {
             into.push('\n');
         }
         let threads = self.snapshot.user_threads;
-        put!(into, "  {threads} other threads that may run the program's own code\n");
+        put!(into, "Other threads that may run the program's own code: {threads}\n");
     }
 
     fn push_state_of(&self, into: &mut String, runtime: &RuntimeState) {
@@ -299,11 +317,11 @@ impl Dump {
             actor.runtime == runtime.id
                 && matches!(actor.kind, ActorKind::Task | ActorKind::LocalTask)
         });
-        put!(into, ": {} tasks, {} in queues", tasks.count(), runtime.queued);
+        put!(into, ": tasks: {}, in queues: {}", tasks.count(), runtime.queued);
         if runtime.flavor != Flavor::LocalSet {
             let pool = runtime.blocking;
             put!(into, "; blocking pool: {} of {} threads busy", pool.busy, pool.threads_max);
-            put!(into, ", {} jobs queued", pool.queued);
+            put!(into, ", jobs in its queue: {}", pool.queued);
         }
         if !runtime.is_driven {
             into.push_str("; no thread drives it");
@@ -318,6 +336,19 @@ pub(crate) struct ListedTask {
     pub(crate) type_name: &'static str,
     pub(crate) waits_for: Option<&'static str>,
     pub(crate) unchanged_for: Duration,
+}
+
+/// Returns what comes before `file` in `location`, which is `path:line:column`.
+fn directory_of<'a>(location: &'a str, file: &str) -> Option<&'a str> {
+    let path = location.rsplitn(3, ':').last()?;
+    path.strip_suffix(file).filter(|directory| directory.ends_with('/'))
+}
+
+fn push_frame(into: &mut String, frame: &Frame, root: &str) {
+    into.push_str(&frame.function);
+    if let Some(location) = &frame.location {
+        put!(into, " at {}", location.strip_prefix(root).unwrap_or(location));
+    }
 }
 
 /// Actors of one origin that wait for the same.

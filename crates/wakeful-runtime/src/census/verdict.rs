@@ -161,8 +161,16 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    fn new(actor: &Actor) -> Member {
-        Member { id: actor.id, kind: actor.kind, site: actor.site, waits: None, stack: None }
+    fn new(actor: &Actor, why: Why) -> Member {
+        let (id, site) = (actor.id, actor.site);
+        let mut member = Member { id, kind: actor.kind, site, waits: None, stack: None };
+        if let Why::Waits { kind, detail, .. } = why {
+            member.waits = Some((kind, detail));
+            let leaves = actor.leaves.iter().flat_map(|answer| &answer.leaves);
+            let mut leaves = leaves.filter(|leaf| (leaf.kind, leaf.detail) == (kind, detail));
+            member.stack = leaves.next().map(|leaf| leaf.stack);
+        }
+        member
     }
 }
 

@@ -131,13 +131,7 @@ impl Draft {
             _ => None,
         };
         match verdict.kind {
-            _ if matches!(extra, Extra::UnknownHolders) => {
-                line.each(&links);
-                line.put(
-                    ". All other tasks and threads wait, too, so none can release them. Holders are \
-                     recorded if the program is watched from its start: `WAKEFUL_CONSOLE=watch`",
-                );
-            }
+            _ if matches!(extra, Extra::UnknownHolders) => line.unknown_holders(&verdict, &links),
             VerdictKind::Deadlock
             | VerdictKind::SelfDeadlock
             | VerdictKind::Futurelock
@@ -337,6 +331,23 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// Appends actors that wait for locks and channels whose holders are not known.
+    fn unknown_holders(&mut self, verdict: &Verdict, links: &[super::Link]) {
+        self.each(links);
+        let waits_at =
+            |kinds: &[WaitKind]| verdict.objects.iter().any(|(kind, _)| kinds.contains(kind));
+        self.put(". All other tasks and threads wait, too, so none can ");
+        self.put(match verdict.kind {
+            VerdictKind::ChannelCycle => "receive",
+            _ if verdict.objects.iter().all(|(kind, _)| *kind == WaitKind::MpscSend) => "receive",
+            _ => "release it",
+        });
+        // What would be known if the program had been watched.
+        if waits_at(&[WaitKind::Mutex, WaitKind::OnceCell]) {
+            self.put("; `WAKEFUL_CONSOLE=watch` records the holders from the start");
+        }
+    }
+
     /// Appends a cycle: each link, and its relation to the next.
     fn cycle(&mut self, links: &[super::Link], index: &Index) {
         for (at, link) in links.iter().enumerate() {
@@ -363,8 +374,10 @@ impl<'a> Line<'a> {
         }
         let Why::Waits { kind, detail, is_granted, has_holder, has_own_waker } = link.why else {
             self.why(link.why);
-            if matches!(link.why, Why::InBlockOn) && !is_self {
-                put!(self.text, " of {name}");
+            match (link.why, next.site) {
+                (Why::InBlockOn, Some(site)) => put!(self.text, " at {site}"),
+                (Why::NotDriven, _) if !is_self => put!(self.text, " except by {name}"),
+                _ => {}
             }
             return;
         };
@@ -379,6 +392,10 @@ impl<'a> Line<'a> {
         self.why(link.why);
         if !has_own_waker {
             self.put(" in one of several futures that it polls");
+        }
+        if is_granted && is_self {
+            return self
+                .put(", which was granted to another of its futures, which it does not poll");
         }
         let of = if is_self { "itself".into() } else { name };
         if is_granted {
@@ -455,9 +472,8 @@ impl<'a> Line<'a> {
         let workers = || snapshot.workers.iter().filter(|worker| worker.runtime == runtime.id);
         let stuck = |worker: &&WorkerState| worker.stuck_for.is_some_and(|time| time >= LONG);
         let count = workers().filter(stuck).count();
-        put!(self.text, "{count} of {} workers of ", workers().count());
         self.runtime(runtime);
-        self.put(" are blocked: ");
+        self.put(if count == 1 { " has a blocked worker: " } else { " has blocked workers: " });
         for (at, worker) in workers().filter(stuck).take(LISTED_MAX).enumerate() {
             self.put(if at > 0 { "; " } else { "" });
             let task = snapshot.actors.iter().find(|actor| Some(actor.id) == worker.task);

@@ -48,6 +48,8 @@ pub(super) struct Index {
     pub(super) objects: Vec<u64>,
     /// The rwlocks at which readers wait that no writer holds.
     queues: Vec<u64>,
+    /// The holders that asked actors have named, by the locks.
+    holders: Vec<(u64, Holder)>,
 }
 
 impl Index {
@@ -60,6 +62,7 @@ impl Index {
             runtimes: Vec::new(),
             objects: Vec::new(),
             queues: Vec::new(),
+            holders: Vec::new(),
         };
         for (node, actor) in (0..).zip(&snapshot.actors) {
             index.by_id.push((actor.id, node));
@@ -70,6 +73,9 @@ impl Index {
             }
             let queued = leaves_of(actor).filter(|leaf| is_behind_writer(leaf));
             index.queues.extend(queued.map(|leaf| leaf.detail));
+            let held =
+                leaves_of(actor).filter_map(|leaf| Some((leaf.detail, leaf.details.holder?)));
+            index.holders.extend(held);
         }
         index.runtimes.extend((0..).zip(&snapshot.runtimes).map(|(node, rt)| (rt.id, node)));
         if snapshot.holdings.are_complete {
@@ -85,6 +91,7 @@ impl Index {
         index.objects.dedup();
         index.queues.sort_unstable();
         index.queues.dedup();
+        index.holders.sort_by_key(|held| (held.0, held.1.id_low));
         index
     }
 
@@ -344,9 +351,13 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Returns the tasks that block all workers of a runtime, or nothing if some worker goes on.
+    /// Returns the tasks that block the thread of a runtime, or nothing if it goes on. A multi-thread
+    /// runtime hands blocked workers off.
     fn blocking_tasks(&self, runtime: &RuntimeState) -> Vec<Node> {
         let mut tasks = Vec::new();
+        if runtime.flavor != Flavor::CurrentThread {
+            return tasks;
+        }
         for worker in self.snapshot.workers.iter().filter(|worker| worker.runtime == runtime.id) {
             let is_stuck = worker.stuck_for.is_some_and(|time| time >= UNCHANGED_MIN);
             match worker.task.and_then(|task| self.index.actor(task)) {
@@ -487,7 +498,11 @@ impl<'a> Graph<'a> {
                 None => self.seeds.push(waiter),
             },
             Wait::LastNote(kind, detail) => {
-                let details = LeafDetails::default();
+                // Another waiter may have been asked for the holder.
+                let holders = &self.index.holders;
+                let at = holders.partition_point(|held| held.0 < detail);
+                let held = holders.get(at).filter(|held| held.0 == detail).map(|held| held.1);
+                let details = LeafDetails { holder: held, ..LeafDetails::default() };
                 match self.add_givers(actor, waiter, kind, detail, &details, LAST_NOTE) {
                     Givers::Outside => self.seeds.push(waiter),
                     Givers::Any => self.edge(self.any(), waiter, LAST_NOTE),
@@ -581,7 +596,14 @@ impl<'a> Graph<'a> {
                     self.edge(task, waiter, leaf);
                     Givers::Specific
                 }
-                None => Givers::Outside,
+                // Probably it waits for its first poll in a queue that no thread looks at.
+                None => match self.index.runtime(actor.runtime).map(|at| at as usize) {
+                    Some(at) if !self.is_strict() && self.has_stuck_queue(at) => {
+                        self.edge(self.drive(at), waiter, leaf);
+                        Givers::Specific
+                    }
+                    _ => Givers::Outside,
+                },
             },
             Mutex | RwLockRead | RwLockWrite | OnceCell | Semaphore => {
                 self.add_lock_givers(waiter, kind, detail, details, leaf)
@@ -599,6 +621,11 @@ impl<'a> Graph<'a> {
             | Barrier | Pipe => Givers::Any,
             _ => Givers::Outside,
         }
+    }
+
+    /// Whether a runtime has tasks in a queue, and no thread that would take them.
+    fn has_stuck_queue(&self, runtime: usize) -> bool {
+        self.snapshot.runtimes[runtime].queued > 0 && !self.is_driven[runtime]
     }
 
     fn add_lock_givers(
