@@ -2,13 +2,13 @@
 //!
 //! Each task, and each future of a `block_on`, has a [`WaitSlot`]. While it is polled, the thread's
 //! slot is that one ([`enter`]). A leaf future [notes](note) what it waits for before it returns
-//! `Pending`; the last note of a poll stays in the slot until the next poll. That costs a store, and
-//! is always on.
+//! `Pending`; the last note of a poll stays in the slot until the next poll. That costs a store,
+//! and is always on.
 //!
 //! A debugger thread that wants more **asks**: it wakes a task and has its next poll
 //! [collected](collect). Every leaf that returns `Pending` in that poll then adds a [`Leaf`] with
-//! its details and the stack on which it was polled. The poll is an ordinary one: a spurious wake-up
-//! is legal for every future.
+//! its details and the stack on which it was polled. The poll is an ordinary one: a spurious
+//! wake-up is legal for every future.
 //!
 //! ```text
 //!   poll begins: word = NOTHING ──leaf: note──▶ word = kind, detail ──▶ the poll returns Pending
@@ -301,8 +301,8 @@ impl Drop for Asking {
     }
 }
 
-/// Notes what the current task waits for. A leaf future calls this before it returns `Pending`, with
-/// the waker that it has registered, and without a lock held.
+/// Notes what the current task waits for. A leaf future calls this before it returns `Pending`,
+/// with the waker that it has registered, and without a lock held.
 #[inline]
 pub fn note(kind: WaitKind, detail: u64, waker: &Waker) {
     note_with(kind, detail, waker, LeafDetails::default);
@@ -336,7 +336,7 @@ pub fn address<T: ?Sized>(object: &T) -> u64 {
 /// What a leaf future knows of the thing it waits for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeafDetails {
-    /// Who holds the lock.
+    /// The holder of the lock.
     pub holder: Option<Holder>,
     /// How many permits, messages or free places there are now.
     pub available: Option<u64>,
@@ -354,7 +354,7 @@ pub struct LeafDetails {
     pub receiver: Option<u64>,
 }
 
-/// Who holds a lock.
+/// The holder of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
     /// The lower 32 bits of the holder's id; zero if it was neither a task nor in `block_on`.
@@ -383,7 +383,8 @@ pub struct Leaf {
     pub stack: Stack,
 }
 
-/// The limit on leaves of one poll. Bounds the time of a collected poll: a stack takes microseconds.
+/// The limit on leaves of one poll. Bounds the time of a collected poll: a stack takes
+/// microseconds.
 const LEAVES_MAX: usize = 64;
 
 struct Collector {
@@ -407,7 +408,7 @@ static ANSWERS: Mutex<Vec<(u64, Leaves)>> = Mutex::new(Vec::new());
 
 /// Leaves the answer of an asked task for the thread that asks.
 pub fn answer(id: u64, leaves: Leaves) {
-    // Without an asking thread no one would take it.
+    // Without an asking thread, the answer would never be taken.
     if ASKING.load(Relaxed) != 0 {
         ANSWERS.lock().unwrap_or_else(PoisonError::into_inner).push((id, leaves));
     }
@@ -455,9 +456,9 @@ fn add_leaf(
     describe: impl FnOnce() -> LeafDetails,
 ) {
     let collector = COLLECTOR.with(Cell::get);
-    // SAFETY: `COLLECTOR` points to the collector of the innermost `collect` on this thread's stack,
-    // which is not used otherwise while its `poll` runs. The reference ends before `describe` and
-    // the unwinder are called.
+    // SAFETY: `COLLECTOR` points to the collector of the innermost `collect` on this thread's
+    // stack, which is not used otherwise while its `poll` runs. The reference ends before
+    // `describe` and the unwinder are called.
     let Some(wanted) = (unsafe { collector.as_ref() }) else { return };
     // A task that is polled inside the collected one has a slot of its own.
     if wanted.slot != current {

@@ -6,7 +6,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `collect.rs` | reaches all tasks, sees which stand still, asks them for their leaves |
+//! | `collect.rs` | reaches all tasks, sees which are not polled, asks them for their leaves |
 //! | `snapshot.rs` | the result, as plain data |
 //! | `verdict.rs` | finds deadlocks and other reasons why actors cannot go on |
 //! | `text.rs` | a dump: the verdicts, what all actors wait for, and where |

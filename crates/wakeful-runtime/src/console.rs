@@ -29,7 +29,7 @@ use wakeful_base::threads::{self, ThreadRole};
 use wakeful_base::waiting;
 
 /// Over which time a dump looks at the process. What has changed meanwhile does not hang. Long
-/// enough for all verdicts, short enough for a person who waits.
+/// enough for all verdicts, short enough for a person to wait for.
 pub(crate) const DUMP_GAP: Duration = Duration::from_millis(350);
 
 /// The share of the time that is spent on looking for deadlocks, at most: one part in so many.

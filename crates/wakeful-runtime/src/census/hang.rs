@@ -38,8 +38,8 @@ impl Hang {
         self.verdict.grade == Grade::Certain
     }
 
-    /// Returns the ids of the tasks, in the order in which they wait for each other. The future of a
-    /// `block_on` is no task.
+    /// Returns the ids of the tasks, in the order in which they wait for each other. The future of
+    /// a `block_on` is no task.
     pub fn tasks(&self) -> &[Id] {
         &self.tasks
     }

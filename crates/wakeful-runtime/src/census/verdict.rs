@@ -9,8 +9,8 @@
 //!
 //! - **strict**, from facts that hold whatever the program does. An actor whose leaves are not all
 //!   known may go on; a guard that can be moved may be anywhere; any actor may send to a channel.
-//! - **lenient**, where a guard is with the task that acquired it, and a receiver with the task that
-//!   received last. What is hopeless strictly is hopeless here too.
+//! - **lenient**, where a guard is with the task that acquired it, and a receiver with the task
+//!   that received last. What is hopeless strictly is hopeless here too.
 //!
 //! The lenient graph explains: each hopeless actor points to one giver, so the pointers end in a
 //! cycle or in a dead end, which is the verdict (`cores.rs`). A verdict is

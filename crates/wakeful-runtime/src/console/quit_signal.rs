@@ -69,7 +69,8 @@ mod handler {
         PROCESS.store(process::id(), Relaxed);
         let mut before = action(SIG_DFL, 0);
         // SAFETY: both pointers are to actions of the layout that the C library has, and live until
-        // the call returns. `on_quit` is async-signal-safe: it loads atomics and makes system calls.
+        // the call returns. `on_quit` is async-signal-safe: it loads atomics and makes system
+        // calls.
         let set = unsafe { sigaction(SIGQUIT, ptr::null(), &raw mut before) };
         if set == 0 {
             PREVIOUS.store(Box::into_raw(Box::new(before)), Release);

@@ -13,16 +13,16 @@ const REPORT_INTERVAL_DEFAULT: Duration = Duration::from_millis(500);
 /// The shortest time between two looks or dumps.
 const INTERVAL_MIN: Duration = Duration::from_millis(1);
 
-/// The settings of a console that somebody has asked for.
+/// The settings of a console that the environment asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Settings {
     /// `SIGQUIT` prints a dump.
     pub(super) dumps: bool,
-    /// Who holds permits, and who uses channels, is recorded from the start.
+    /// The holders of permits and the users of channels are recorded from the start.
     pub(super) records: bool,
     /// Tasks may be woken for a poll that reports what they wait for.
     pub(super) asks: bool,
-    /// The time between two dumps that nobody has requested, if there are any.
+    /// The time between two dumps that no signal has requested, if there are any.
     pub(super) dump_interval: Option<Duration>,
     /// The time between two looks for deadlocks, if they are reported.
     pub(super) report_interval: Option<Duration>,

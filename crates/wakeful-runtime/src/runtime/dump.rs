@@ -199,8 +199,7 @@ impl Handle {
         Census { hangs: dump.hangs().to_vec(), tasks: tasks.collect(), text: dump.to_text() }
     }
 
-    /// Looks at all tasks of the runtime, and returns where those wait that stand still, and what
-    /// hangs.
+    /// Looks at all tasks of the runtime, and returns where they wait and what hangs.
     ///
     /// Takes about half a second, like [`census`](Self::census). Then it wakes tasks that wait, at
     /// most 16 of those that were spawned at the same place and wait for the same thing: they are

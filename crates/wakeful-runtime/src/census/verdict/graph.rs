@@ -351,8 +351,8 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Returns the tasks that block the thread of a runtime, or nothing if it goes on. A multi-thread
-    /// runtime hands blocked workers off.
+    /// Returns the tasks that block the thread of a runtime, or nothing if it goes on. A
+    /// multi-thread runtime hands blocked workers off.
     fn blocking_tasks(&self, runtime: &RuntimeState) -> Vec<Node> {
         let mut tasks = Vec::new();
         if runtime.flavor != Flavor::CurrentThread {
