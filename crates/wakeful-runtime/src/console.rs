@@ -41,6 +41,9 @@ const REPORTED_MAX: usize = 1000;
 /// Called for each hang that is certain.
 pub(crate) type HangCallback = Arc<dyn Fn(&Hang) + Send + Sync>;
 
+/// Writes a text, in parts, by calls of its argument.
+type WriteText<'a> = dyn FnMut(&mut dyn FnMut(&str)) + 'a;
+
 /// What the console knows of the process.
 struct Console {
     settings: Settings,
@@ -186,7 +189,7 @@ impl Console {
     }
 
     /// Appends what `write` writes to the file of `WAKEFUL_DUMP`, or prints it to standard error.
-    fn print(&self, write: &mut dyn FnMut(&mut dyn FnMut(&str))) {
+    fn print(&self, write: &mut WriteText<'_>) {
         let Some(path) = &self.settings.dump_path else {
             return write(&mut diagnostics::print_raw);
         };

@@ -409,8 +409,7 @@ impl<'a> Graph<'a> {
             let node = self.object(object);
             if held.is_forgotten {
                 let refilled = &snapshot.holdings.refilled;
-                if self.is_strict() || !refilled.as_ref().is_some_and(|r| !r.contains(&held.object))
-                {
+                if self.is_strict() || refilled.as_ref().is_none_or(|r| r.contains(&held.object)) {
                     self.edge(any, node, NO_LEAF);
                 }
                 continue;
