@@ -291,7 +291,7 @@ impl ThreadRecord {
     #[cold]
     fn poll_collected<R>(&self, waker: &Waker, poll: impl FnOnce() -> R) -> R {
         self.asked.store(false, Relaxed);
-        let (result, leaves) = waiting::collect(&self.slot, waker, poll);
+        let (result, leaves) = waiting::collect(waker, poll);
         self.block_on.store(BlockOn::Pending as u8, Release);
         *lock(&self.answer) = Some(leaves);
         result

@@ -13,7 +13,7 @@
 //! ```text
 //!   poll begins: word = NOTHING ──leaf: note──▶ word = kind, detail ──▶ the poll returns Pending
 //!                                   │
-//!                                   └─ASKING > 0, and this poll is collected: Leaf
+//!                                   └─ if this poll is collected: Leaf
 //! ```
 //!
 //! An address in a note is only a name to compare. It is never dereferenced, since the leaf may be
@@ -140,6 +140,12 @@ const NOTHING: usize = IS_NOTE;
 
 /// Set in a pointer in `CURRENT` whose slot takes no notes.
 const NO_NOTES: usize = 1;
+/// Set in a pointer in `CURRENT` during a collected poll.
+const COLLECTED: usize = 2;
+/// The bits of a pointer in `CURRENT` that are not the slot's address.
+const MARKS: usize = NO_NOTES | COLLECTED;
+
+const _: () = assert!(align_of::<WaitSlot>() > MARKS, "the marks fit beside the address");
 
 /// The id of a task or of a thread's `block_on`, and the word that says what it waits for.
 ///
@@ -220,7 +226,7 @@ fn unpack(word: usize) -> Option<Waits> {
 }
 
 crate::per_thread! {
-    /// The slot of what this thread polls, with `NO_NOTES` in the lowest bit if it takes none.
+    /// The slot of what this thread polls, with `MARKS` in the lowest bits.
     static CURRENT: Cell<*const WaitSlot> = const { Cell::new(ptr::without_provenance(NO_NOTES)) };
 }
 
@@ -262,9 +268,9 @@ pub unsafe fn enter_without_notes(slot: *const WaitSlot) -> CurrentSlot {
 /// Calls `f` with the slot of what this thread polls or drops, if any.
 #[inline]
 pub fn with_current<R>(f: impl FnOnce(Option<&WaitSlot>) -> R) -> R {
-    let current = CURRENT.with(Cell::get).map_addr(|addr| addr & !NO_NOTES);
+    let current = CURRENT.with(Cell::get).map_addr(|addr| addr & !MARKS);
     // SAFETY: `CURRENT` is set only while a `CurrentSlot` exists on this thread's stack, whose
-    // creator keeps the slot valid. Its initial value is null apart from the mark.
+    // creator keeps the slot valid. Its initial value is null apart from the marks.
     f(unsafe { current.as_ref() })
 }
 
@@ -275,14 +281,14 @@ pub fn current_id() -> u64 {
     if current.addr() & NO_NOTES != 0 {
         return 0;
     }
-    // SAFETY: as in `with_current`; without the mark the pointer is not null.
-    unsafe { &*current }.id()
+    // SAFETY: as in `with_current`; a slot that takes notes is not null.
+    unsafe { &*current.map_addr(|addr| addr & !MARKS) }.id()
 }
 
 /// How many debugger threads are asking tasks.
 static ASKING: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes leaves look whether their poll is collected, until dropped.
+/// Lets asked tasks leave their answers, until dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct Asking(());
@@ -301,8 +307,10 @@ impl Drop for Asking {
     }
 }
 
-/// Notes what the current task waits for. A leaf future calls this before it returns `Pending`,
-/// with the waker that it has registered, and without a lock held.
+/// Notes what the current task waits for.
+///
+/// A leaf future calls this before it returns `Pending`, with the waker that it has registered, and
+/// without a lock held.
 #[inline]
 pub fn note(kind: WaitKind, detail: u64, waker: &Waker) {
     note_with(kind, detail, waker, LeafDetails::default);
@@ -317,14 +325,11 @@ pub fn note_with(
     describe: impl FnOnce() -> LeafDetails,
 ) {
     let current = CURRENT.with(Cell::get);
-    if current.addr() & NO_NOTES != 0 {
-        return;
+    if current.addr() & MARKS != 0 {
+        return add_leaf(kind, detail, waker, describe);
     }
-    // SAFETY: as in `with_current`; without the mark the pointer is not null.
+    // SAFETY: as in `with_current`; a slot that takes notes is not null.
     unsafe { &*current }.set(pack(kind, detail));
-    if ASKING.load(Relaxed) != 0 {
-        add_leaf(kind, detail, waker, current, describe);
-    }
 }
 
 /// The address of a lock or channel, as the detail of a note.
@@ -336,7 +341,7 @@ pub fn address<T: ?Sized>(object: &T) -> u64 {
 /// What a leaf future knows of the thing it waits for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeafDetails {
-    /// The holder of the lock.
+    /// The holder of the lock, if the process is watched (see [`holdings`]).
     pub holder: Option<Holder>,
     /// How many permits, messages or free places there are now.
     pub available: Option<u64>,
@@ -354,7 +359,7 @@ pub struct LeafDetails {
     pub receiver: Option<u64>,
 }
 
-/// The holder of a lock.
+/// The task or thread that holds a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
     /// The lower 32 bits of the holder's id; zero if it was neither a task nor in `block_on`.
@@ -388,7 +393,6 @@ pub struct Leaf {
 const LEAVES_MAX: usize = 64;
 
 struct Collector {
-    slot: *const WaitSlot,
     waker: (*const (), &'static RawWakerVTable),
     leaves: Vec<Leaf>,
     is_truncated: bool,
@@ -408,7 +412,7 @@ static ANSWERS: Mutex<Vec<(u64, Leaves)>> = Mutex::new(Vec::new());
 
 /// Leaves the answer of an asked task for the thread that asks.
 pub fn answer(id: u64, leaves: Leaves) {
-    // Without an asking thread, the answer would never be taken.
+    // Without an asking thread, no thread would take it.
     if ASKING.load(Relaxed) != 0 {
         ANSWERS.lock().unwrap_or_else(PoisonError::into_inner).push((id, leaves));
     }
@@ -423,9 +427,9 @@ crate::per_thread! {
     static COLLECTOR: Cell<*mut Collector> = const { Cell::new(ptr::null_mut()) };
 }
 
-/// Runs `poll`, which polls the future of `slot` with `waker`, and returns the leaves that returned
-/// `Pending` in it.
-pub fn collect<R>(slot: *const WaitSlot, waker: &Waker, poll: impl FnOnce() -> R) -> (R, Leaves) {
+/// Runs `poll`, which polls the future of the thread's current slot with `waker`, and returns the
+/// leaves that returned `Pending` in it.
+pub fn collect<R>(waker: &Waker, poll: impl FnOnce() -> R) -> (R, Leaves) {
     struct Restore(*mut Collector);
 
     impl Drop for Restore {
@@ -435,35 +439,36 @@ pub fn collect<R>(slot: *const WaitSlot, waker: &Waker, poll: impl FnOnce() -> R
     }
 
     let mut collector = Collector {
-        slot,
         waker: (waker.data(), waker.vtable()),
         leaves: Vec::new(),
         is_truncated: false,
     };
     let restore = Restore(COLLECTOR.with(|before| before.replace(&raw mut collector)));
+    let marked = CURRENT.with(Cell::get).map_addr(|addr| addr | COLLECTED);
+    // The slot stays the same, so it is valid until the guard is dropped.
+    let current = CurrentSlot { before: CURRENT.with(|current| current.replace(marked)) };
     let result = poll();
+    drop(current);
     drop(restore);
     (result, Leaves { leaves: collector.leaves, is_truncated: collector.is_truncated })
 }
 
+/// The part of [`note_with`] for a poll that is collected, or for code that takes no notes.
 #[cold]
 #[inline(never)]
-fn add_leaf(
-    kind: WaitKind,
-    detail: u64,
-    waker: &Waker,
-    current: *const WaitSlot,
-    describe: impl FnOnce() -> LeafDetails,
-) {
-    let collector = COLLECTOR.with(Cell::get);
-    // SAFETY: `COLLECTOR` points to the collector of the innermost `collect` on this thread's
-    // stack, which is not used otherwise while its `poll` runs. The reference ends before
-    // `describe` and the unwinder are called.
-    let Some(wanted) = (unsafe { collector.as_ref() }) else { return };
-    // A task that is polled inside the collected one has a slot of its own.
-    if wanted.slot != current {
+fn add_leaf(kind: WaitKind, detail: u64, waker: &Waker, describe: impl FnOnce() -> LeafDetails) {
+    let current = CURRENT.with(Cell::get);
+    if current.addr() & NO_NOTES != 0 {
         return;
     }
+    // SAFETY: as in `with_current`; a slot that takes notes is not null.
+    unsafe { &*current.map_addr(|addr| addr & !MARKS) }.set(pack(kind, detail));
+    let collector = COLLECTOR.with(Cell::get);
+    // SAFETY: the current slot is marked, so `collect` is running on this thread. `COLLECTOR`
+    // points to the collector of the innermost one, which is that of the current slot: a slot that
+    // was entered since is not marked. It is not used otherwise while `poll` runs. The reference
+    // ends before `describe` and the unwinder are called.
+    let Some(wanted) = (unsafe { collector.as_ref() }) else { return };
     let (data, vtable) = wanted.waker;
     let has_own_waker = waker.data() == data && ptr::eq(waker.vtable(), vtable);
     let is_full = wanted.leaves.len() >= LEAVES_MAX;

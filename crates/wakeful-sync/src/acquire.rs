@@ -148,6 +148,16 @@ impl<'a, S: PermitSource, const KIND: u8> Acquire<'a, S, KIND> {
         std::mem::forget(waker_panics);
     }
 
+    /// Releases the permits that were granted or assigned, and leaves the queue.
+    #[cold]
+    fn give_back(&self) {
+        if self.waiter.is_granted() {
+            self.source.release(self.n);
+        } else {
+            self.leave();
+        }
+    }
+
     /// Polls a waiter that is past `Start`. If it still waits, stores `waker` in it.
     #[inline(never)]
     fn poll_queued(&self, waker: &Waker) -> Result<Enqueued, AcquireError> {
@@ -256,13 +266,8 @@ impl<S: PermitSource, const KIND: u8> Future for Acquire<'_, S, KIND> {
 impl<S: PermitSource, const KIND: u8> Drop for Acquire<'_, S, KIND> {
     #[inline]
     fn drop(&mut self) {
-        if self.phase != Phase::Queued {
-            return;
-        }
-        if self.waiter.is_granted() {
-            self.source.release(self.n);
-        } else {
-            self.leave();
+        if self.phase == Phase::Queued {
+            self.give_back();
         }
     }
 }

@@ -28,12 +28,12 @@ use wakeful_base::sync::{Mutex, MutexGuard};
 
 use crate::acquire::{Acquire, Enqueued, PermitSource};
 use crate::acquire_error::{AcquireError, TryAcquireError};
-use crate::holder::{Claimant, NotTracked, TrackHolder};
+use crate::holder::{Claimant, HolderWord, NotTracked, TrackHolder};
 use crate::permit_queue::{PermitQueue, Waiter};
 use state::{PermitWord, Put, Take};
 use wakeful_base::WakeList;
 use wakeful_base::catch_panic::contain_panic;
-use wakeful_base::waiting::{LeafDetails, WaitKind, address, note_with};
+use wakeful_base::waiting::{LeafDetails, WaitKind, address, holdings, note_with};
 
 /// The greatest number of permits a semaphore can have.
 ///
@@ -45,9 +45,9 @@ pub(crate) const COUNTED_WAITERS_MAX: usize = 1000;
 
 /// A counter of permits, with a queue for tasks that wait for more than there are.
 ///
-/// `H` is a [`HolderWord`](crate::holder::HolderWord) if the semaphore is a lock, whose holder has
-/// all permits.
-pub(crate) struct BatchSemaphore<H = NotTracked> {
+/// `H` is a [`HolderWord`] if the semaphore is a lock, whose holder has all permits, and says
+/// whether its permits are recorded in a process that is watched.
+pub(crate) struct BatchSemaphore<H: TrackHolder = NotTracked> {
     word: PermitWord,
     queue: Mutex<PermitQueue>,
     holder: H,
@@ -104,12 +104,12 @@ impl<H: TrackHolder> BatchSemaphore<H> {
     }
 
     /// Adds `n` permits. Waiters get them first, in their order; the rest becomes available.
-    #[inline]
+    // Not inlined: one copy, with `put` in it, is faster than callers with a call of `put` each.
+    #[inline(never)]
     pub(crate) fn release(&self, n: usize) {
         if n == 0 {
             return;
         }
-        self.holder.release();
         match self.word.put(n, || self.queue.lock()) {
             Put::Done => {}
             Put::MustAssign => self.release_to_waiters(n),
@@ -187,6 +187,7 @@ impl<H: TrackHolder> PermitSource for BatchSemaphore<H> {
     }
 
     fn release(&self, n: usize) {
+        self.holder.release();
         self.release(n);
     }
 
@@ -246,6 +247,50 @@ impl<H: TrackHolder> PermitSource for BatchSemaphore<H> {
             self.holder.release();
         }
         self.assign_to_queue(queue, assigned);
+    }
+}
+
+impl BatchSemaphore<HolderWord> {
+    /// Gives `n` permits of a guard back: all if it was exclusive.
+    #[inline]
+    pub(crate) fn unlock(&self, n: usize) {
+        if holdings::is_watched() {
+            self.note_unlock(n);
+        }
+        self.release(n);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_unlock(&self, n: usize) {
+        if self.holder.is_set() {
+            self.holder.release();
+        } else {
+            holdings::released(address(self), n as u64);
+        }
+    }
+
+    /// Notes that the caller, who has all permits, gives all but one back.
+    pub(crate) fn note_downgrade(&self, may_move: bool) {
+        self.holder.release();
+        self.note_read_lock(may_move);
+    }
+
+    /// Records that the caller has a read lock. `may_move` is for guards that own their lock.
+    #[inline]
+    pub(crate) fn note_read_lock(&self, may_move: bool) {
+        if holdings::is_watched() {
+            holdings::acquired(address(self), 1, may_move);
+        }
+    }
+}
+
+impl<H: TrackHolder> Drop for BatchSemaphore<H> {
+    #[inline]
+    fn drop(&mut self) {
+        if H::IS_RECORDED && holdings::is_watched() {
+            holdings::dropped(address(self));
+        }
     }
 }
 

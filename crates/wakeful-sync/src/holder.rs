@@ -77,6 +77,9 @@ impl Claimant {
 ///
 /// See the module's head for the order in which these are called.
 pub(crate) trait TrackHolder {
+    /// Whether [`holdings`] has entries for this semaphore.
+    const IS_RECORDED: bool = false;
+
     /// Returns what is to be named if the permits that the caller waits for are granted.
     fn claimant(&self) -> Option<Claimant> {
         None
@@ -100,10 +103,17 @@ pub(crate) trait TrackHolder {
     }
 }
 
-/// For semaphores whose permits have several holders.
+/// For semaphores inside other things.
 pub(crate) struct NotTracked;
 
 impl TrackHolder for NotTracked {}
+
+/// For semaphores whose permits have several holders.
+pub(crate) struct SeveralHolders;
+
+impl TrackHolder for SeveralHolders {
+    const IS_RECORDED: bool = true;
+}
 
 /// The word; see the module's head.
 pub(crate) struct HolderWord(AtomicU64);
@@ -127,6 +137,11 @@ impl HolderWord {
         }
     }
 
+    /// Returns whether the word names a holder.
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Relaxed) != 0
+    }
+
     #[cold]
     #[inline(never)]
     fn set(&self, mark: u64) {
@@ -135,6 +150,8 @@ impl HolderWord {
 }
 
 impl TrackHolder for HolderWord {
+    const IS_RECORDED: bool = true;
+
     #[inline]
     fn claimant(&self) -> Option<Claimant> {
         holdings::is_watched().then(Claimant::current)

@@ -169,6 +169,7 @@ impl<T: ?Sized> RwLock<T> {
     /// access it was already given is released.
     pub async fn read(&self) -> RwLockReadGuard<'_, T> {
         self.take_permits::<READ>(1).await;
+        self.permits.note_read_lock(false);
         // SAFETY: the permit has been taken, so no writer accesses the value.
         unsafe { RwLockReadGuard::new(HeldPermits::new(&self.permits, 1), self.value.get()) }
     }
@@ -203,6 +204,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
         self.take_permits::<READ>(1).await;
+        self.permits.note_read_lock(true);
         let value = self.value.get();
         // SAFETY: the permit has been taken, so no writer accesses the value.
         unsafe { OwnedRwLockReadGuard::new(OwnedHeldPermits::new(self, 1), value) }
@@ -225,6 +227,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
         self.try_take_permits(1)?;
+        self.permits.note_read_lock(false);
         let held = HeldPermits::new(&self.permits, 1);
         // SAFETY: the permit has been taken, so no writer accesses the value.
         Ok(unsafe { RwLockReadGuard::new(held, self.value.get()) })
@@ -237,6 +240,7 @@ impl<T: ?Sized> RwLock<T> {
     /// As for [`try_read`](Self::try_read).
     pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
         self.try_take_permits(1)?;
+        self.permits.note_read_lock(true);
         let value = self.value.get();
         // SAFETY: the permit has been taken, so no writer accesses the value.
         Ok(unsafe { OwnedRwLockReadGuard::new(OwnedHeldPermits::new(self, 1), value) })

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::batch_semaphore::{BatchSemaphore, MAX_PERMITS};
 use crate::blocking::block_on;
-use crate::holder::NotTracked;
-use wakeful_base::waiting::WaitKind;
+use crate::holder::SeveralHolders;
+use wakeful_base::waiting::{WaitKind, address, holdings};
 
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 
@@ -46,7 +46,7 @@ const SEMAPHORE: u8 = WaitKind::Semaphore as u8;
 /// ```
 #[derive(Debug)]
 pub struct Semaphore {
-    permits: BatchSemaphore,
+    permits: BatchSemaphore<SeveralHolders>,
 }
 
 impl Semaphore {
@@ -60,7 +60,7 @@ impl Semaphore {
     /// Panics if `permits` exceeds [`MAX_PERMITS`](Self::MAX_PERMITS).
     #[track_caller]
     pub fn new(permits: usize) -> Self {
-        Semaphore { permits: BatchSemaphore::new(permits, NotTracked) }
+        Semaphore { permits: BatchSemaphore::new(permits, SeveralHolders) }
     }
 
     /// Creates a semaphore with `permits` permits, in a `const` context such as a `static`.
@@ -77,7 +77,7 @@ impl Semaphore {
     /// Panics if `permits` exceeds [`MAX_PERMITS`](Self::MAX_PERMITS).
     #[cfg(not(wakeful_loom))]
     pub const fn const_new(permits: usize) -> Self {
-        Semaphore { permits: BatchSemaphore::const_new(permits, NotTracked) }
+        Semaphore { permits: BatchSemaphore::const_new(permits, SeveralHolders) }
     }
 
     /// Returns how many permits are available at the moment.
@@ -103,6 +103,9 @@ impl Semaphore {
     /// # });
     /// ```
     pub fn add_permits(&self, n: usize) {
+        if holdings::is_watched() && n > 0 {
+            holdings::refilled(self.address());
+        }
         self.permits.release(n);
     }
 
@@ -117,7 +120,11 @@ impl Semaphore {
     /// assert_eq!(workers.available_permits(), 0);
     /// ```
     pub fn forget_permits(&self, n: usize) -> usize {
-        self.permits.forget_permits(n)
+        let forgotten = self.permits.forget_permits(n);
+        if holdings::is_watched() {
+            holdings::forgotten(self.address(), forgotten as u64, false);
+        }
+        forgotten
     }
 
     /// Waits for a permit.
@@ -144,7 +151,7 @@ impl Semaphore {
     /// ```
     pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.permits.acquire::<SEMAPHORE>(1).await?;
-        Ok(SemaphorePermit::new(self, 1))
+        Ok(SemaphorePermit::acquired(self, 1))
     }
 
     /// Waits for `n` permits.
@@ -170,7 +177,7 @@ impl Semaphore {
     /// ```
     pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.permits.acquire::<SEMAPHORE>(n as usize).await?;
-        Ok(SemaphorePermit::new(self, n as usize))
+        Ok(SemaphorePermit::acquired(self, n as usize))
     }
 
     /// Takes a permit if one is available now.
@@ -191,7 +198,7 @@ impl Semaphore {
     /// ```
     pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.permits.try_acquire(1)?;
-        Ok(SemaphorePermit::new(self, 1))
+        Ok(SemaphorePermit::acquired(self, 1))
     }
 
     /// Takes `n` permits if as many are available now.
@@ -201,7 +208,7 @@ impl Semaphore {
     /// As for [`try_acquire`](Self::try_acquire).
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.permits.try_acquire(n as usize)?;
-        Ok(SemaphorePermit::new(self, n as usize))
+        Ok(SemaphorePermit::acquired(self, n as usize))
     }
 
     /// Waits for a permit, blocking the current thread.
@@ -273,7 +280,7 @@ impl Semaphore {
     /// ```
     pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.permits.acquire::<SEMAPHORE>(1).await?;
-        Ok(OwnedSemaphorePermit::new(self, 1))
+        Ok(OwnedSemaphorePermit::acquired(self, 1))
     }
 
     /// Waits for `n` permits and returns them as a guard that holds an `Arc` of the semaphore.
@@ -291,7 +298,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.permits.acquire::<SEMAPHORE>(n as usize).await?;
-        Ok(OwnedSemaphorePermit::new(self, n as usize))
+        Ok(OwnedSemaphorePermit::acquired(self, n as usize))
     }
 
     /// Takes a permit if one is available now; the guard holds an `Arc` of the semaphore.
@@ -301,7 +308,7 @@ impl Semaphore {
     /// As for [`try_acquire`](Self::try_acquire).
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.permits.try_acquire(1)?;
-        Ok(OwnedSemaphorePermit::new(self, 1))
+        Ok(OwnedSemaphorePermit::acquired(self, 1))
     }
 
     /// Takes `n` permits if as many are available now; the guard holds an `Arc` of the semaphore.
@@ -314,7 +321,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.permits.try_acquire(n as usize)?;
-        Ok(OwnedSemaphorePermit::new(self, n as usize))
+        Ok(OwnedSemaphorePermit::acquired(self, n as usize))
     }
 
     /// Waits for a permit, blocking the current thread; the guard holds an `Arc` of the semaphore.
@@ -374,5 +381,19 @@ impl Semaphore {
     /// Returns whether the semaphore has been closed.
     pub fn is_closed(&self) -> bool {
         self.permits.is_closed()
+    }
+
+    /// Gives back the permits of a guard.
+    #[inline]
+    fn give_back(&self, permits: usize) {
+        if holdings::is_watched() {
+            holdings::released(self.address(), permits as u64);
+        }
+        self.permits.release(permits);
+    }
+
+    /// Returns the address that names the semaphore in notes.
+    fn address(&self) -> u64 {
+        address(&self.permits)
     }
 }

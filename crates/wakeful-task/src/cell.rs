@@ -97,9 +97,6 @@ impl<F: Future, S> TaskCell<F, S> {
 /// # Safety
 /// The caller must hold the right to poll the task, and the cell must hold a future.
 unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult {
-    // SAFETY: the caller keeps the task alive during this call. A task that is being polled is in
-    // no queue.
-    let _current = unsafe { waiting::enter(&raw const (*task.as_ptr()).slot) };
     // SAFETY: this function is in the vtable of tasks of these types.
     let stage = unsafe { TaskCell::<F, S>::stage(task) };
     let polled = catch_unwind(AssertUnwindSafe(|| {

@@ -234,6 +234,14 @@ impl RunningTask {
     /// Polls the future. Called once for each queue entry.
     #[inline]
     fn poll(self, waker: &Waker) -> Polled {
+        // SAFETY: the scheduler's reference keeps the task alive during the poll. A task that is
+        // being polled is in no queue.
+        let _current = unsafe { waiting::enter(&raw const self.header().slot) };
+        self.poll_entered(waker)
+    }
+
+    #[inline]
+    fn poll_entered(self, waker: &Waker) -> Polled {
         let mut cx = Context::from_waker(waker);
         // SAFETY: `start` returned `Poll`, so this value has the right to poll, and the cell holds
         // a future.
@@ -246,9 +254,12 @@ impl RunningTask {
     /// Polls the future and reports the leaves that return `Pending`.
     #[cold]
     fn poll_asked(self) -> Polled {
-        let (slot, waker) = (&raw const self.header().slot, borrowed_waker(self.0));
+        let waker = borrowed_waker(self.0);
         let id = self.header().slot.id();
-        let (polled, leaves) = waiting::collect(slot, &waker, || self.poll(&waker));
+        // SAFETY: as in `poll`.
+        let current = unsafe { waiting::enter(&raw const self.header().slot) };
+        let (polled, leaves) = waiting::collect(&waker, || self.poll_entered(&waker));
+        drop(current);
         if let Polled::Pending(_) = polled {
             waiting::answer(id, leaves);
         }

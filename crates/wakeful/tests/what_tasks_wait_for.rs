@@ -27,7 +27,7 @@ async fn leaves(future: impl Future) -> Vec<Leaf> {
         // SAFETY: the slot outlives the guard and is in no queue.
         let _current = unsafe { waiting::enter(&raw const slot) };
         let waker = cx.waker().clone();
-        let (polled, collected) = waiting::collect(&slot, &waker, || future.as_mut().poll(cx));
+        let (polled, collected) = waiting::collect(&waker, || future.as_mut().poll(cx));
         assert!(polled.is_pending(), "the future should wait");
         let (noted, last) = (slot.waits().unwrap(), collected.leaves.last().unwrap());
         assert_eq!((noted.kind, noted.detail), (last.kind, last.detail));

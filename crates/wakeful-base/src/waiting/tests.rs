@@ -65,7 +65,7 @@ fn leaves_of_a_collected_poll_are_reported_and_others_are_not() {
     let _outer = unsafe { enter(&raw const outer) };
     note(WaitKind::Mutex, 1, &waker);
     let details = LeafDetails { available: Some(3), ..LeafDetails::default() };
-    let ((), collected) = collect(&raw const outer, &waker, || {
+    let ((), collected) = collect(&waker, || {
         note_with(WaitKind::Semaphore, 5, &waker, || details);
         note(WaitKind::Notify, 6, Waker::noop());
         // SAFETY: as above.
@@ -79,7 +79,7 @@ fn leaves_of_a_collected_poll_are_reported_and_others_are_not() {
     let taken = Stack::take_captured();
     assert!(taken.iter().any(|(stack, _)| *stack == collected.leaves[0].stack));
     note(WaitKind::Mutex, 1, &waker);
-    let ((), many) = collect(&raw const outer, &waker, || {
+    let ((), many) = collect(&waker, || {
         (0..LEAVES_MAX as u64 + 1).for_each(|n| note(WaitKind::Time, n, &waker));
     });
     assert!(many.is_truncated && many.leaves.len() == LEAVES_MAX);

@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use wakeful_base::on_unwind::{OnUnwind, drop_all};
 use wakeful_base::sync::atomic::AtomicUsize;
-use wakeful_base::waiting::{LeafDetails, WaitKind, address, note_with};
+use wakeful_base::waiting::{LeafDetails, WaitKind, address, holdings, note_with};
 use wakeful_base::{budget, call_now};
 
 use super::capacity::{Capacity, Words};
@@ -149,6 +149,7 @@ impl<T, F: FlowControl> Chan<T, F> {
     #[inline]
     pub(super) fn publish(&self, slot: Claimed<T>, value: T) {
         if slot.publish(value) {
+            self.note_use(true);
             self.rx_waker.wake();
         }
     }
@@ -203,6 +204,7 @@ impl<T, F: FlowControl> Chan<T, F> {
             }
             if is_waiting || has_slept {
                 self.rx_waker.note_waiter();
+                self.note_use(false);
                 note_with(WaitKind::MpscRecv, address(self), waker, || LeafDetails {
                     available: Some(self.len() as u64),
                     ..self.describe()
@@ -442,6 +444,7 @@ impl<T> PermitSource for Chan<T, Capacity> {
 
     #[inline]
     fn note_wait(&self, kind: WaitKind, n: usize, waker: &Waker) {
+        self.note_use(true);
         note_with(kind, address(self), waker, || LeafDetails {
             available: Some(self.flow.available(self.words()) as u64),
             wanted: Some(n as u64),
@@ -462,7 +465,24 @@ impl<T> PermitSource for Chan<T, Capacity> {
 }
 
 /// Counts senders.
+impl<T, F> Drop for Chan<T, F> {
+    #[inline]
+    fn drop(&mut self) {
+        if holdings::is_watched() {
+            holdings::dropped(address(self));
+        }
+    }
+}
+
 impl<T, F> Chan<T, F> {
+    /// Records, if the process is watched, that the caller uses an end of the channel.
+    #[inline]
+    pub(super) fn note_use(&self, is_sender: bool) {
+        if holdings::is_watched() {
+            holdings::channel_used(address(self), is_sender);
+        }
+    }
+
     pub(super) fn senders(&self) -> usize {
         self.senders.load(Acquire)
     }

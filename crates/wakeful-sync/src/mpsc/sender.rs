@@ -50,6 +50,7 @@ macro_rules! sender {
         impl<T> $Sender<T> {
             /// Wraps the sender that `Chan::new` has already counted.
             pub(super) fn first(chan: Arc<Chan<T, $Flow>>) -> Self {
+                chan.note_use(true);
                 $Sender { chan }
             }
 
@@ -120,6 +121,7 @@ macro_rules! sender {
         impl<T> Clone for $Sender<T> {
             fn clone(&self) -> Self {
                 self.chan.add_sender();
+                self.chan.note_use(true);
                 $Sender { chan: self.chan.clone() }
             }
         }
@@ -133,8 +135,10 @@ macro_rules! sender {
         impl<T> $WeakSender<T> {
             /// Returns a new sender, or `None` if all senders have been dropped.
             pub fn upgrade(&self) -> Option<$Sender<T>> {
-                let alive = self.chan.try_add_sender();
-                alive.then(|| $Sender { chan: self.chan.clone() })
+                self.chan.try_add_sender().then(|| {
+                    self.chan.note_use(true);
+                    $Sender { chan: self.chan.clone() }
+                })
             }
 
             /// Returns the number of senders, not counting weak ones.

@@ -149,7 +149,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.permit.release(1);
+        self.lock.permit.unlock(1);
     }
 }
 
@@ -205,7 +205,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
 impl<T: ?Sized> Drop for MappedMutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.permit.release(1);
+        self.permit.unlock(1);
     }
 }
 

@@ -116,7 +116,7 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
 impl<T: ?Sized> Drop for OwnedMutexGuard<T> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.permit.release(1);
+        self.lock.permit.unlock(1);
     }
 }
 
@@ -174,7 +174,7 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
 impl<T: ?Sized, U: ?Sized> Drop for OwnedMappedMutexGuard<T, U> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.permit.release(1);
+        self.lock.permit.unlock(1);
     }
 }
 

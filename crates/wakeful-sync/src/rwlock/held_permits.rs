@@ -23,7 +23,8 @@ pub(super) struct OwnedHeldPermits<T: ?Sized> {
 /// Gives all permits but one back.
 ///
 /// This wakes readers. The panic of a waker is contained, or else the caller would lose its guard.
-fn release_all_but_one(permits: &BatchSemaphore<HolderWord>, count: &mut u32) {
+fn release_all_but_one(permits: &BatchSemaphore<HolderWord>, count: &mut u32, may_move: bool) {
+    permits.note_downgrade(may_move);
     let rest = std::mem::replace(count, 1) - 1;
     contain_panic(|| permits.release(rest as usize));
 }
@@ -37,14 +38,14 @@ impl<'a> HeldPermits<'a> {
 
     /// Gives all permits but one back, which turns write access into read access.
     pub(super) fn keep_one(&mut self) {
-        release_all_but_one(self.permits, &mut self.count);
+        release_all_but_one(self.permits, &mut self.count, false);
     }
 }
 
 impl Drop for HeldPermits<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.permits.release(self.count as usize);
+        self.permits.unlock(self.count as usize);
     }
 }
 
@@ -61,13 +62,13 @@ impl<T: ?Sized> OwnedHeldPermits<T> {
 
     /// Gives all permits but one back, which turns write access into read access.
     pub(super) fn keep_one(&mut self) {
-        release_all_but_one(&self.lock.permits, &mut self.count);
+        release_all_but_one(&self.lock.permits, &mut self.count, true);
     }
 }
 
 impl<T: ?Sized> Drop for OwnedHeldPermits<T> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.permits.release(self.count as usize);
+        self.lock.permits.unlock(self.count as usize);
     }
 }

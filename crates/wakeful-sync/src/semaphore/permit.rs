@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Semaphore;
+use wakeful_base::waiting::holdings;
 
 /// Permits of a [`Semaphore`], given back when dropped.
 ///
@@ -67,8 +68,12 @@ fn move_permits(own: &mut usize, other: &mut usize, same_semaphore: bool) {
 }
 
 impl<'a> SemaphorePermit<'a> {
+    /// Wraps permits that the caller has just taken.
     #[inline]
-    pub(super) fn new(semaphore: &'a Semaphore, permits: usize) -> Self {
+    pub(super) fn acquired(semaphore: &'a Semaphore, permits: usize) -> Self {
+        if holdings::is_watched() {
+            holdings::acquired(semaphore.address(), permits as u64, false);
+        }
         SemaphorePermit { semaphore, permits }
     }
 
@@ -82,6 +87,9 @@ impl<'a> SemaphorePermit<'a> {
     /// assert_eq!(semaphore.available_permits(), 5);
     /// ```
     pub fn forget(mut self) {
+        if holdings::is_watched() {
+            holdings::forgotten(self.semaphore.address(), self.permits as u64, true);
+        }
         self.permits = 0;
     }
 
@@ -117,7 +125,7 @@ impl<'a> SemaphorePermit<'a> {
     /// ```
     pub fn split(&mut self, n: usize) -> Option<Self> {
         self.permits = self.permits.checked_sub(n)?;
-        Some(SemaphorePermit::new(self.semaphore, n))
+        Some(SemaphorePermit { semaphore: self.semaphore, permits: n })
     }
 
     /// Returns the semaphore that the permits came from.
@@ -134,18 +142,25 @@ impl<'a> SemaphorePermit<'a> {
 impl Drop for SemaphorePermit<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.semaphore.permits.release(self.permits);
+        self.semaphore.give_back(self.permits);
     }
 }
 
 impl OwnedSemaphorePermit {
+    /// Wraps permits that the caller has just taken.
     #[inline]
-    pub(super) fn new(semaphore: Arc<Semaphore>, permits: usize) -> Self {
+    pub(super) fn acquired(semaphore: Arc<Semaphore>, permits: usize) -> Self {
+        if holdings::is_watched() {
+            holdings::acquired(semaphore.address(), permits as u64, true);
+        }
         OwnedSemaphorePermit { semaphore, permits }
     }
 
     /// Drops the permits without giving them back, so that the semaphore has fewer from now on.
     pub fn forget(mut self) {
+        if holdings::is_watched() {
+            holdings::forgotten(self.semaphore.address(), self.permits as u64, true);
+        }
         self.permits = 0;
     }
 
@@ -178,7 +193,7 @@ impl OwnedSemaphorePermit {
     /// ```
     pub fn split(&mut self, n: usize) -> Option<Self> {
         self.permits = self.permits.checked_sub(n)?;
-        Some(OwnedSemaphorePermit::new(self.semaphore.clone(), n))
+        Some(OwnedSemaphorePermit { semaphore: self.semaphore.clone(), permits: n })
     }
 
     /// Returns the semaphore that the permits came from.
@@ -195,6 +210,6 @@ impl OwnedSemaphorePermit {
 impl Drop for OwnedSemaphorePermit {
     #[inline]
     fn drop(&mut self) {
-        self.semaphore.permits.release(self.permits);
+        self.semaphore.give_back(self.permits);
     }
 }

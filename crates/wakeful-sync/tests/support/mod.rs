@@ -59,7 +59,7 @@ impl<F: Future> Manual<F> {
         let _asking = Asking::begin();
         // SAFETY: the slot outlives the guard and is in no queue.
         let _current = unsafe { waiting::enter(&raw const slot) };
-        let (polled, collected) = waiting::collect(&slot, &waker, || self.poll_with(&waker));
+        let (polled, collected) = waiting::collect(&waker, || self.poll_with(&waker));
         if let Some(last) = collected.leaves.last() {
             let noted = slot.waits().expect("the slot is in no queue");
             assert_eq!((noted.kind, noted.detail), (last.kind, last.detail));

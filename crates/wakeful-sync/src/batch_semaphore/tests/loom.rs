@@ -136,7 +136,7 @@ fn hold_all<const KIND: u8>(semaphore: &BatchSemaphore<HolderWord>, id: u64, n: 
         block_on(semaphore.acquire::<KIND>(n)).unwrap();
         let holder = semaphore.holder.holder().unwrap();
         assert_eq!((u64::from(holder.id_low), holder.is_granted), (id, false));
-        semaphore.release(n);
+        semaphore.unlock(n);
     });
 }
 
@@ -162,13 +162,13 @@ fn a_dropped_grant_leaves_no_holder() {
         semaphore.holder.hold();
         let releases = thread::spawn({
             let semaphore = semaphore.clone();
-            move || semaphore.release(1)
+            move || semaphore.unlock(1)
         });
         as_task(7, || {
             let mut given_up = pin!(semaphore.acquire::<MUTEX>(1));
             let polled = given_up.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             if polled.is_ready() {
-                semaphore.release(1);
+                semaphore.unlock(1);
             }
         });
         releases.join().unwrap();
@@ -188,7 +188,7 @@ fn a_grant_that_nobody_collects_names_the_waiter() {
         });
         let releases = thread::spawn({
             let semaphore = semaphore.clone();
-            move || semaphore.release(1)
+            move || semaphore.unlock(1)
         });
         // A look while the permit is on its way finds no holder, or the waiter's grant.
         let seen = semaphore.holder.holder();
@@ -211,7 +211,7 @@ fn readers_leave_no_trace_in_the_holder_word() {
                 as_task(7, || {
                     block_on(semaphore.acquire::<READ>(1)).unwrap();
                     assert_eq!(semaphore.holder.holder(), None);
-                    semaphore.release(1);
+                    semaphore.unlock(1);
                 });
             }
         });
