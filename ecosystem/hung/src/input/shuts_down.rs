@@ -11,7 +11,7 @@ pub fn run(builder: &mut Builder) {
     for _ in 0..200 {
         let runtime = builder.build().unwrap();
         for _ in 0..50 {
-            runtime.spawn(sleep(Duration::from_secs(3600)));
+            runtime.spawn(async { sleep(Duration::from_secs(3600)).await });
         }
         runtime.block_on(yield_now());
         drop(runtime);
