@@ -7,9 +7,9 @@ use std::future::Future;
 use std::panic::Location;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Wake};
 
-use crate::threads::BlockedOn;
+use crate::threads::{BlockedOn, RootWaker};
 use crate::{Parker, Unparker};
 
 struct UnparkThread(Unparker);
@@ -34,11 +34,12 @@ impl Wake for UnparkThread {
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let parker = Parker::new();
-    let waker = Waker::from(Arc::new(UnparkThread(parker.unparker())));
-    let mut cx = Context::from_waker(&waker);
-    let blocked = BlockedOn::begin(Some(Location::caller()), 0, &waker);
+    let root = RootWaker::new(Arc::new(UnparkThread(parker.unparker())));
+    let waker = root.waker();
+    let mut cx = Context::from_waker(waker);
+    let blocked = BlockedOn::begin(Some(Location::caller()), 0, &root);
     loop {
-        if let Poll::Ready(output) = blocked.poll(&waker, || future.as_mut().poll(&mut cx)) {
+        if let Poll::Ready(output) = blocked.poll(waker, || future.as_mut().poll(&mut cx)) {
             return output;
         }
         parker.park();

@@ -9,7 +9,7 @@ use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::Waker;
+use std::task::{Wake, Waker};
 
 /// Set in the id of a thread's [`WaitSlot`], which distinguishes it from the ids of tasks.
 pub const THREAD_ID: u64 = 1 << 63;
@@ -38,6 +38,27 @@ pub enum BlockOn {
     Pending,
 }
 
+/// The waker of a `block_on`, and a way to count its clones.
+#[derive(Debug, Clone)]
+pub struct RootWaker {
+    waker: Waker,
+    counted: Weak<dyn Send + Sync>,
+}
+
+impl RootWaker {
+    /// Makes a waker of `wake`.
+    pub fn new<W: Wake + Send + Sync + 'static>(wake: Arc<W>) -> RootWaker {
+        let weak = Arc::downgrade(&wake);
+        RootWaker { waker: Waker::from(wake), counted: weak }
+    }
+
+    /// Returns the waker.
+    #[inline]
+    pub fn waker(&self) -> &Waker {
+        &self.waker
+    }
+}
+
 /// What a thread does now.
 #[derive(Debug)]
 pub struct ThreadRecord {
@@ -49,7 +70,7 @@ pub struct ThreadRecord {
     site: AtomicPtr<Location<'static>>,
     /// The id of the runtime that `block_on` is in, or zero.
     runtime: AtomicU64,
-    waker: Mutex<Option<Waker>>,
+    waker: Mutex<Option<RootWaker>>,
     /// The next poll of the future is to be collected.
     asked: AtomicBool,
     answer: Mutex<Option<Leaves>>,
@@ -138,11 +159,18 @@ impl ThreadRecord {
         (job != 0).then_some((job, site))
     }
 
+    /// Returns how many wakers of the future exist besides those that `block_on` keeps itself.
+    pub fn wakers(&self) -> Option<usize> {
+        let waker = lock(&self.waker);
+        // That of `block_on`, and that of this record.
+        waker.as_ref().map(|root| root.counted.strong_count().saturating_sub(2))
+    }
+
     /// Asks for the leaves of the future that the thread blocks on, and wakes it.
     pub fn ask(&self) {
         *lock(&self.answer) = None;
         self.asked.store(true, Release);
-        let waker = lock(&self.waker).clone();
+        let waker = lock(&self.waker).as_ref().map(|root| root.waker.clone());
         if let Some(waker) = waker {
             crate::call_now(waker);
         }
@@ -206,7 +234,7 @@ fn with_record<R>(f: impl FnOnce(&Arc<ThreadRecord>) -> R) -> Option<R> {
 #[must_use]
 pub struct BlockedOn {
     record: Option<Arc<ThreadRecord>>,
-    before: (u8, *mut Location<'static>, u64, Option<Waker>),
+    before: (u8, *mut Location<'static>, u64, Option<RootWaker>),
 }
 
 impl BlockedOn {
@@ -214,7 +242,7 @@ impl BlockedOn {
     pub fn begin(
         site: Option<&'static Location<'static>>,
         runtime: u64,
-        waker: &Waker,
+        waker: &RootWaker,
     ) -> BlockedOn {
         let Some(record) = with_record(Arc::clone) else {
             return BlockedOn { record: None, before: (0, ptr::null_mut(), 0, None) };
@@ -330,10 +358,17 @@ mod tests {
 
     #[test]
     fn an_inner_block_on_hides_the_outer_one() {
-        let outer = BlockedOn::begin(None, 7, Waker::noop());
+        struct Nothing;
+        impl Wake for Nothing {
+            fn wake(self: Arc<Self>) {}
+        }
+        let root = RootWaker::new(Arc::new(Nothing));
+        let outer = BlockedOn::begin(None, 7, &root);
         outer.poll(Waker::noop(), || ());
         let record = with_record(Arc::clone).unwrap();
-        let inner = BlockedOn::begin(Some(Location::caller()), 9, Waker::noop());
+        let own = RootWaker::new(Arc::new(Nothing));
+        let inner = BlockedOn::begin(Some(Location::caller()), 9, &own);
+        assert_eq!(record.wakers(), Some(0));
         assert_eq!(record.block_on_runtime(), 9);
         assert!(record.block_on_site().is_some());
         drop(inner);

@@ -147,6 +147,9 @@ pub struct WaitSlot {
 }
 
 impl WaitSlot {
+    /// Where the id lies in a slot.
+    pub const ID_OFFSET: usize = std::mem::offset_of!(WaitSlot, id);
+
     /// Creates the slot of the task with this id.
     pub fn new(id: u64) -> WaitSlot {
         WaitSlot { id, word: AtomicPtr::new(ptr::null_mut()) }

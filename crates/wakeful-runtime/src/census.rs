@@ -10,23 +10,25 @@
 
 mod collect;
 mod snapshot;
+mod verdict;
 
 pub(crate) use collect::{Ask, Observer};
 
 /// A census as text. (Until merged.)
 pub(crate) struct Dump(snapshot::Snapshot);
 impl Dump {
-    pub(crate) fn new(s: snapshot::Snapshot) -> Dump {
-        Dump(s)
-    }
+    pub(crate) fn new(s: snapshot::Snapshot) -> Dump { Dump(s) }
     pub(crate) fn verdicts_text(&self) -> String {
-        format!("{:#?}\n", self.0)
+        let f = verdict::find(&self.0);
+        let mut t = String::new();
+        for v in &f.verdicts { t += &format!("{} ({}): {}\n", v.kind.name(), v.grade.name(), v.text); }
+        t += &format!("{} actors, {} user threads\n", self.0.actors.len(), self.0.user_threads);
+        t
     }
     pub(crate) fn rest_text(&self) -> String {
         let mut s = String::new();
-        for (k, b) in wakeful_base::waiting::Stack::take_captured() {
-            s += &format!("{k:?}\n{b}\n");
-        }
+        for a in &self.0.actors { s += &format!("{a:?}\n"); }
+        for a in &self.0.workers { s += &format!("{a:?}\n"); }
         s
     }
 }

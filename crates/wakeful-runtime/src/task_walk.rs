@@ -75,8 +75,10 @@ impl ListWalk {
 
     /// Ends the walk and returns the tasks, some of them more than once, and whether these are all.
     pub(crate) fn finish(&self) -> (Vec<Retained>, bool) {
-        let Found { tasks, is_done } = take(&mut *self.found.lock());
+        let mut found = self.found.lock();
+        // Under the lock: a step that ends later must not leave tasks behind.
         self.is_requested.store(false, Relaxed);
+        let Found { tasks, is_done } = take(&mut *found);
         (tasks, is_done)
     }
 }
@@ -108,6 +110,10 @@ pub(crate) trait WalkedSet: Send + Sync {
     fn walk(&self) -> &ListWalk;
     /// Wakes the task that polls the set, if any.
     fn wake_poller(&self);
+    /// Returns the kernel's id of the thread that the set belongs to, if it is known.
+    fn thread(&self) -> Option<u32>;
+    /// Returns whether a thread is polling the set.
+    fn is_being_polled(&self) -> bool;
     /// Returns whether something was queued since the set was polled last.
     fn has_queued(&self) -> bool;
 }

@@ -3,6 +3,7 @@
 use crate::id::Id;
 use crate::state::{Outcome, Phase, TaskState};
 use std::fmt;
+use std::mem::offset_of;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::task::Context;
@@ -130,6 +131,60 @@ impl Header {
         // SAFETY: `AtomicPtr<T>` has the same layout for each sized `T`, and all values of the word
         // are valid for it: they are only dereferenced by the queue that stored them.
         unsafe { &*link.cast::<AtomicPtr<Header>>() }
+    }
+}
+
+/// The bytes of a header, copied while the task may have been freed.
+pub struct HeaderCopy([u8; size_of::<Header>()]);
+
+impl Header {
+    /// Copies the header of a task that may be freed at any moment. The kernel makes the copy, so that
+    /// it fails where there is no memory any more. `None` if it does, or if the platform does not
+    /// offer this.
+    ///
+    /// The caller has to find out afterwards whether the task was alive all the time.
+    pub fn copy_of(task: TaskRef) -> Option<HeaderCopy> {
+        let mut copy = HeaderCopy([0; size_of::<Header>()]);
+        read_own_memory(task.as_ptr().expose_provenance(), &mut copy.0)?;
+        Some(copy)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn read_own_memory(address: usize, into: &mut [u8]) -> Option<()> {
+    use std::os::unix::fs::FileExt;
+
+    let memory = std::fs::File::open("/proc/self/mem").ok()?;
+    memory.read_exact_at(into, address as u64).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read_own_memory(_: usize, _: &mut [u8]) -> Option<()> {
+    None
+}
+
+impl HeaderCopy {
+    /// Returns the task's id, and where it was spawned.
+    ///
+    /// # Safety
+    /// The task must have been alive while the copy was made.
+    pub unsafe fn id_and_site(&self) -> (u64, &'static Location<'static>) {
+        let field = |offset: usize| self.0[offset..].first_chunk().copied().unwrap_or_default();
+        let id = u64::from_ne_bytes(field(offset_of!(Header, slot) + WaitSlot::ID_OFFSET));
+        let site = usize::from_ne_bytes(self.word(offset_of!(Header, spawned_at)));
+        // SAFETY: by contract these are the bytes of a `&'static Location`, which has no
+        // provenance that it would not share with its static.
+        (id, unsafe { &*std::ptr::with_exposed_provenance::<Location<'static>>(site) })
+    }
+
+    fn word(&self, offset: usize) -> [u8; size_of::<usize>()] {
+        self.0[offset..].first_chunk().copied().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for HeaderCopy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeaderCopy").finish_non_exhaustive()
     }
 }
 

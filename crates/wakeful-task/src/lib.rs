@@ -72,7 +72,7 @@ pub use abort::AbortHandle;
 pub use cell::new_task;
 pub use current::{id, try_id};
 pub use error::JoinError;
-pub use header::{Header, OwnedLink, TaskRef};
+pub use header::{Header, HeaderCopy, OwnedLink, TaskRef};
 pub use id::Id;
 pub use join::{JoinHandle, set_join_waker};
 pub use refs::{CompletedTask, FinishingTask, Polled, Retained, Runnable, RunningTask, Schedule};

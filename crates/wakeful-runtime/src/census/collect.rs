@@ -6,6 +6,7 @@ use super::snapshot::{
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::current_thread::Drive;
 use crate::scheduler::multi_thread::{StuckThread, Walked};
+use crate::stall::OsThread;
 use crate::task_walk;
 use std::fs;
 use std::panic::Location;
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use wakeful_base::threads::{self, BlockOn, ThreadRecord, ThreadRole};
-use wakeful_base::waiting::{self, Asking, Leaves, WaitKind};
+use wakeful_base::waiting::{self, Asking, Leaves, WaitKind, Waits};
 use wakeful_task::{Phase, Retained};
 
 /// How long workers, driving threads and polled `LocalSet`s have to answer.
@@ -79,6 +80,8 @@ struct StuckWorker {
     worker: Option<usize>,
     progress: u64,
     task: Option<u64>,
+    /// Where the task was spawned, if it is not listed otherwise.
+    site: Option<&'static Location<'static>>,
     since: Option<Instant>,
     thread: Option<String>,
 }
@@ -123,7 +126,7 @@ impl Observer {
     /// Notes which actors have stood still since the last walk.
     fn update(&mut self, walked: &WalkedProcess) {
         let mut now = Vec::new();
-        let mut note = |id: u64, waits: Option<waiting::Waits>| {
+        let mut note = |id: u64, waits: Option<Waits>| {
             let Some(waits) = waits else { return };
             let last = (waits.kind, waits.detail);
             let before = self.seen(id);
@@ -142,6 +145,11 @@ impl Observer {
         for record in threads::all() {
             if record.block_on() == BlockOn::Pending {
                 note(record.slot().id(), record.slot().waits());
+            }
+            // A job has an id of its own, so it is the same one if it was seen before.
+            let job = Waits { kind: WaitKind::Unknown, detail: 0, is_seen: true };
+            if let Some((id, _)) = record.job() {
+                note(id, Some(job));
             }
         }
         now.sort_unstable_by_key(|seen| seen.id);
@@ -187,12 +195,16 @@ impl Observer {
                     wakers: Some(task.other_refs().saturating_sub(1)),
                     has_join_handle: task.has_join_handle(),
                     polls: if is_restless { polls / restless.len() as u64 } else { 0 },
+                    busy_for: if is_restless { after.at - before.at } else { Duration::ZERO },
                     thread: None,
                 });
             }
         }
+        for runtime in &after.runtimes {
+            add_unlisted(&mut actors, runtime);
+        }
         for record in &records {
-            add_thread(&mut actors, record, unchanged_for(record.slot().id()));
+            add_thread(&mut actors, record, &unchanged_for);
         }
         add_queued_jobs(&mut actors, after);
         actors.sort_by_key(|actor| actor.id);
@@ -202,6 +214,7 @@ impl Observer {
             stuck_workers(runtime, earlier, after.at, before.at)
         });
         Snapshot {
+            took: after.at - before.at,
             workers: workers.collect(),
             runtimes: after.runtimes.iter().map(|runtime| runtime.state.clone()).collect(),
             actors,
@@ -272,7 +285,7 @@ fn refresh(
     });
     let threads = records.iter().map(|record| {
         let is_idle = record.block_on() == BlockOn::Pending;
-        (record.slot().id(), is_idle, record.slot().waits(), None)
+        (record.slot().id(), is_idle, record.slot().waits(), record.wakers())
     });
     for (id, is_idle, waits, wakers) in tasks.chain(threads) {
         if chosen.binary_search(&id).is_err() {
@@ -282,6 +295,7 @@ fn refresh(
         let actor = &mut snapshot.actors[at];
         if is_idle {
             (actor.last, actor.wakers) = (waits, wakers);
+            actor.unchanged_for += walked.at.elapsed();
         } else {
             actor.state = ActorState::Queued;
             actor.leaves = None;
@@ -410,7 +424,8 @@ fn walk_all(runtimes: &[SchedulerHandle]) -> WalkedProcess {
                 id: set.id(),
                 name: None,
                 flavor: Flavor::LocalSet,
-                is_driven: is_done,
+                is_driven: is_done || set.is_being_polled(),
+                thread: set.thread(),
                 queued: usize::from(set.has_queued()),
                 blocking: BlockingState::default(),
                 has_outside_events: false,
@@ -433,6 +448,7 @@ fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
         name: info.name.clone(),
         flavor: Flavor::MultiThread,
         is_driven: true,
+        thread: None,
         queued: 0,
         blocking: BlockingState {
             busy: blocking.busy,
@@ -450,7 +466,23 @@ fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
             state.is_driven = drive == Drive::Thread;
             state.queued = scheduler.queued_len();
             let polls = scheduler.poll_count();
-            let (tasks, stuck) = (unique(tasks), Vec::new());
+            let (tasks, mut stuck) = (unique(tasks), Vec::new());
+            let polled = if is_done { None } else { scheduler.polled_task() };
+            if let Some((id, site, progress)) = polled {
+                let runtime = info.id.get();
+                let is_driver =
+                    |r: &Arc<ThreadRecord>| r.block_on_runtime() == runtime && r.os_id().is_some();
+                let driver = threads::all().into_iter().find(is_driver);
+                let thread = driver.and_then(|driver| driver.os_id()).map(OsThread::with_number);
+                stuck.push(StuckWorker {
+                    worker: Some(0),
+                    progress,
+                    task: Some(id),
+                    site: Some(site),
+                    since: None,
+                    thread: thread.map(|thread| thread.describe()),
+                });
+            }
             let found = WalkedRuntime { state, tasks, stuck, queued_jobs, polls };
             if drive == Drive::Stopped { (None, false) } else { (Some(found), !is_done) }
         }
@@ -463,7 +495,14 @@ fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
             for thread in stuck {
                 let StuckThread { worker, progress, task, since, thread } = thread;
                 let id = task.as_ref().map(|task| task.id().as_u64());
-                in_user_code.push(StuckWorker { worker, progress, task: id, since, thread });
+                in_user_code.push(StuckWorker {
+                    worker,
+                    progress,
+                    task: id,
+                    site: None,
+                    since,
+                    thread,
+                });
                 // A task that is being polled for the first time is in no list.
                 tasks.extend(task);
             }
@@ -508,7 +547,11 @@ fn stuck_workers(
 }
 
 /// Adds the `block_on` and the blocking job of a thread.
-fn add_thread(actors: &mut Vec<Actor>, record: &ThreadRecord, unchanged_for: Duration) {
+fn add_thread(
+    actors: &mut Vec<Actor>,
+    record: &ThreadRecord,
+    unchanged_for: &dyn Fn(u64) -> Duration,
+) {
     let thread = record.os_id().map(|id| (id, String::from(record.name().unwrap_or(""))));
     let actor = |id, kind, site, state| Actor {
         id,
@@ -523,11 +566,14 @@ fn add_thread(actors: &mut Vec<Actor>, record: &ThreadRecord, unchanged_for: Dur
         wakers: None,
         has_join_handle: false,
         polls: 0,
+        busy_for: Duration::ZERO,
         thread: thread.clone(),
     };
     let job = record.job();
     if let Some((id, site)) = job {
-        actors.push(actor(id, ActorKind::BlockingJob, site, ActorState::Running));
+        let mut runs = actor(id, ActorKind::BlockingJob, site, ActorState::Running);
+        runs.unchanged_for = unchanged_for(id);
+        actors.push(runs);
     }
     let state = match record.block_on() {
         BlockOn::No => return,
@@ -537,9 +583,34 @@ fn add_thread(actors: &mut Vec<Actor>, record: &ThreadRecord, unchanged_for: Dur
     let kind = ActorKind::Thread { job: job.map(|(id, _)| id) };
     let mut waits = actor(record.slot().id(), kind, record.block_on_site(), state);
     if state == ActorState::Waiting {
-        (waits.last, waits.unchanged_for) = (record.slot().waits(), unchanged_for);
+        waits.last = record.slot().waits();
+        waits.unchanged_for = unchanged_for(waits.id);
+        waits.wakers = record.wakers();
     }
     actors.push(waits);
+}
+
+/// Adds tasks that a thread is stuck in, and that no walk has reached.
+fn add_unlisted(actors: &mut Vec<Actor>, runtime: &WalkedRuntime) {
+    for stuck in &runtime.stuck {
+        let (Some(id), Some(site)) = (stuck.task, stuck.site) else { continue };
+        actors.push(Actor {
+            id,
+            kind: ActorKind::Task,
+            runtime: runtime.state.id,
+            site: Some(site),
+            type_name: "",
+            state: ActorState::Running,
+            last: None,
+            unchanged_for: Duration::ZERO,
+            leaves: None,
+            wakers: None,
+            has_join_handle: false,
+            polls: 0,
+            busy_for: Duration::ZERO,
+            thread: None,
+        });
+    }
 }
 
 /// Adds the blocking jobs that wait for a thread.
@@ -559,6 +630,7 @@ fn add_queued_jobs(actors: &mut Vec<Actor>, walked: &WalkedProcess) {
                 wakers: None,
                 has_join_handle: false,
                 polls: 0,
+                busy_for: Duration::ZERO,
                 thread: None,
             });
         }

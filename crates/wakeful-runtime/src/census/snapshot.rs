@@ -19,6 +19,8 @@ pub(crate) struct Snapshot {
     pub(crate) user_threads: usize,
     /// The list of actors is incomplete: some worker or set did not answer in time.
     pub(crate) is_incomplete: bool,
+    /// How long polls were counted for [`Actor::polls`]. Zero if they were not.
+    pub(crate) took: Duration,
 }
 
 /// One runtime.
@@ -28,13 +30,18 @@ pub(crate) struct RuntimeState {
     pub(crate) id: u64,
     pub(crate) name: Option<String>,
     pub(crate) flavor: Flavor,
-    /// A thread drives it. Always true for a multi-thread runtime that has not shut down.
+    /// A thread drives it. Always true for a multi-thread runtime that has not shut down. For a
+    /// `LocalSet`: a future that polls the set exists and returned `Pending` in its last poll.
     pub(crate) is_driven: bool,
+    /// The kernel's id of the only thread that can poll this `LocalSet`, if that is known. `None`
+    /// for runtimes.
+    pub(crate) thread: Option<u32>,
     /// Tasks in queues that no worker has taken yet.
     pub(crate) queued: usize,
     /// The threads of the blocking pool that run jobs, the limit on them, and the queued jobs.
     pub(crate) blocking: BlockingState,
-    /// Timers are armed, or descriptors registered: something outside may wake its tasks.
+    /// Timers are armed, or descriptors registered: something outside may wake its tasks. The
+    /// runtime's own descriptors do not count.
     pub(crate) has_outside_events: bool,
 }
 
@@ -84,15 +91,24 @@ pub(crate) struct Actor {
     /// What it noted last in its last poll. Only means something while it waits.
     pub(crate) last: Option<Waits>,
     /// How long it has been seen without a poll in between. Zero when it is seen for the first time.
+    ///
+    /// A poll that the census asked for does not count, unless its leaves differ from those of the
+    /// answer before. The last look is made after all answers have come: then two actors that were
+    /// both unchanged for longer than the census took had these leaves at the same time. For a
+    /// queued task this is the time in the queue, for a blocking job the time it has run.
     pub(crate) unchanged_for: Duration,
     /// The leaves of a poll that was made for this census, if it was asked and was still pending.
     pub(crate) leaves: Option<Leaves>,
-    /// How many wakers and abort handles of the task exist. `None` for threads.
+    /// How many wakers and abort handles of the task exist. For a thread, the wakers of its
+    /// `block_on` apart from those that `block_on` itself keeps. `None` if that is not known: then
+    /// nothing certain can be said of the actor.
     pub(crate) wakers: Option<usize>,
     pub(crate) has_join_handle: bool,
     /// Polls that were counted while the census was taken. Many polls of a task that never waits
     /// mean that it spins.
     pub(crate) polls: u64,
+    /// How long each look has found it queued or polled, with polls in between. Zero otherwise.
+    pub(crate) busy_for: Duration,
     /// The thread that it runs or blocks on: the kernel's id and the name.
     pub(crate) thread: Option<(u32, String)>,
 }
@@ -102,7 +118,8 @@ pub(crate) enum ActorKind {
     Task,
     /// A task of a `LocalSet`.
     LocalTask,
-    /// A closure of `spawn_blocking` that a thread runs now. Its thread may be in `block_on`.
+    /// A closure of `spawn_blocking`: `Running` while a thread runs it, or `Queued`. Its thread may
+    /// be in `block_on`; then there is an actor for that too.
     BlockingJob,
     /// The future of a `block_on`. If its thread runs a blocking job, `job` is that job's id.
     Thread {
@@ -127,6 +144,9 @@ pub(crate) struct Holdings {
     pub(crate) are_complete: bool,
     pub(crate) permits: Vec<HeldPermits>,
     pub(crate) channels: Vec<ChannelUse>,
+    /// The semaphores that got permits by `add_permits`, in any order. `None` if that is not
+    /// recorded: then a semaphore whose permits were forgotten may get new ones.
+    pub(crate) refilled: Option<Vec<u64>>,
 }
 
 /// Permits of a semaphore, or read locks.

@@ -5,8 +5,8 @@ use std::future::Future;
 use std::panic::Location;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use wakeful_base::threads::BlockedOn;
+use std::task::{Context, Poll, Wake};
+use wakeful_base::threads::{BlockedOn, RootWaker};
 use wakeful_base::{Parker, Unparker, budget};
 
 struct UnparkThread(Unparker);
@@ -22,9 +22,9 @@ impl Wake for UnparkThread {
 }
 
 /// Returns a parker, and a waker that unparks it.
-pub(crate) fn parker_and_waker() -> (Parker, Waker) {
+pub(crate) fn parker_and_waker() -> (Parker, RootWaker) {
     let parker = Parker::new();
-    let waker = Waker::from(Arc::new(UnparkThread(parker.unparker())));
+    let waker = RootWaker::new(Arc::new(UnparkThread(parker.unparker())));
     (parker, waker)
 }
 
@@ -69,19 +69,20 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
 wakeful_base::per_thread! {
     /// The parker and waker of the last `block_on` on this thread, for the next one to use. A late
     /// wake-up of the earlier future costs the later one a spurious poll, no more.
-    static CACHED_PARKER: Cell<Option<(Parker, Waker)>> = const { Cell::new(None) };
+    static CACHED_PARKER: Cell<Option<(Parker, RootWaker)>> = const { Cell::new(None) };
 }
 
 /// Polls `root` until it is ready, for a `block_on` called at `site` in the runtime with this id.
 pub(crate) fn poll_to_end(mut root: Root<'_>, site: &'static Location<'static>, runtime: u64) {
     let cached = CACHED_PARKER.try_with(Cell::take).ok().flatten();
-    let (parker, waker) = cached.unwrap_or_else(parker_and_waker);
-    let mut cx = Context::from_waker(&waker);
-    let blocked = BlockedOn::begin(Some(site), runtime, &waker);
+    let (parker, own) = cached.unwrap_or_else(parker_and_waker);
+    let waker = own.waker();
+    let mut cx = Context::from_waker(waker);
+    let blocked = BlockedOn::begin(Some(site), runtime, &own);
     let mut poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
-    while blocked.poll(&waker, &mut poll).is_pending() {
+    while blocked.poll(waker, &mut poll).is_pending() {
         parker.park();
     }
     drop(blocked);
-    let _thread_is_ending = CACHED_PARKER.try_with(|cached| cached.set(Some((parker, waker))));
+    let _thread_is_ending = CACHED_PARKER.try_with(|cached| cached.set(Some((parker, own))));
 }

@@ -44,9 +44,9 @@ use std::task::{Wake, Waker};
 use std::thread::ThreadId;
 use wakeful_base::Unparker;
 use wakeful_base::list::List;
-use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
+use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom};
-use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, new_task};
+use wakeful_task::{Header, Id, JoinHandle, OwnedLink, Runnable, Schedule, new_task};
 
 pub(crate) use census::Drive;
 pub(crate) use drive::{defer, is_driving};
@@ -75,6 +75,8 @@ pub(crate) struct CurrentThread {
     left_timers: WorkerTimerInbox,
     /// A census' walk over the core's list of tasks.
     walk: ListWalk,
+    /// The task that the driving thread polls. Only that thread may dereference it.
+    polling: AtomicPtr<Header>,
     refs: CellRefs,
     remote: RemoteMetrics,
     pub(crate) metrics: WorkerMetrics,
@@ -176,6 +178,7 @@ pub(crate) fn new(
         core_slot: Mutex::new(CoreSlot { core: Some(core), waiters: Vec::new() }),
         left_timers: WorkerTimerInbox::new(),
         walk: ListWalk::new(),
+        polling: AtomicPtr::new(std::ptr::null_mut()),
         refs: CellRefs::new(),
         remote: RemoteMetrics::default(),
         metrics: WorkerMetrics::default(),
@@ -280,15 +283,18 @@ impl CurrentThread {
     }
 }
 
-/// The waker of the future in `block_on`.
-impl Wake for CurrentThread {
+/// The waker of the future in `block_on`. Each call has its own, so that its clones can be counted.
+struct WakeRoot(Arc<CurrentThread>);
+
+impl Wake for WakeRoot {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if !self.root_woken.swap(true, SeqCst) {
-            self.wake_driver();
+        let WakeRoot(scheduler) = &**self;
+        if !scheduler.root_woken.swap(true, SeqCst) {
+            scheduler.wake_driver();
         }
     }
 }

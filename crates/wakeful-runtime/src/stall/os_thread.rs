@@ -22,6 +22,11 @@ impl OsThread {
         Some(OsThread { number, clock: ThreadClock::of_this_thread() })
     }
 
+    /// Returns the thread with this id, without its CPU clock.
+    pub(crate) fn with_number(number: u32) -> OsThread {
+        OsThread { number, clock: None }
+    }
+
     /// Returns the CPU time that the thread has used so far, or `None` if the platform does not
     /// report it or the thread has ended.
     pub(crate) fn cpu_time(&self) -> Option<Duration> {

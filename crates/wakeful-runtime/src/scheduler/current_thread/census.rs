@@ -2,10 +2,13 @@
 //!
 //! While a thread drives the scheduler, that thread makes the steps of the walk (`drive.rs`). If no
 //! thread does, the census makes them, with the lock of the core's slot. If the driving thread is
-//! stuck in user code, the walk stays incomplete.
+//! stuck in user code, the walk stays incomplete. The task in which it is stuck is found by a copy of
+//! its header: see [`Header::copy_of`].
 
 use super::CurrentThread;
-use wakeful_task::Retained;
+use std::panic::Location;
+use wakeful_base::sync::atomic::Ordering::Acquire;
+use wakeful_task::{Header, Retained, TaskRef};
 
 /// What drives a current-thread scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,10 +52,24 @@ impl CurrentThread {
         self.walk.finish()
     }
 
+    /// Returns the task that the driving thread polls, the place where it was spawned, and a number
+    /// that tells this poll from others. `None` if it polls none, or just stops.
+    pub(crate) fn polled_task(&self) -> Option<(u64, &'static Location<'static>, u64)> {
+        let polls = self.metrics.polls.get();
+        let task = TaskRef::new(self.polling.load(Acquire))?;
+        let copy = Header::copy_of(task)?;
+        // The task was alive while it was copied if its poll has not ended meanwhile.
+        let is_same = self.polling.load(Acquire) == task.as_ptr();
+        if !is_same || self.metrics.polls.get() != polls {
+            return None;
+        }
+        // SAFETY: the copy was made from a live task.
+        let (id, spawned_at) = unsafe { copy.id_and_site() };
+        Some((id, spawned_at, polls))
+    }
+
     /// Returns what drives the scheduler.
     pub(crate) fn drive_state(&self) -> Drive {
-        use wakeful_base::sync::atomic::Ordering::Acquire;
-
         if self.stopped.load(Acquire) {
             return Drive::Stopped;
         }

@@ -6,7 +6,7 @@
 //! tasks, then looks at the driver and the timers. Without tasks it spins for a while or parks in
 //! the driver.
 
-use super::{Core, CoreAndDriver, CurrentThread, TaskList};
+use super::{Core, CoreAndDriver, CurrentThread, TaskList, WakeRoot};
 use crate::config::{self, UnhandledPanic};
 use crate::driver::Driver;
 use crate::scheduler::block_on::{Root, parker_and_waker};
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::{hint, seq_cst_for_loom};
-use wakeful_base::threads::BlockedOn;
+use wakeful_base::threads::{BlockedOn, RootWaker};
 use wakeful_base::{Parker, budget, call_now};
 use wakeful_task::{FinishingTask, Outcome, Polled, Runnable, RunningTask, TaskRef, is_waker_of};
 
@@ -41,8 +41,6 @@ struct DriveContext {
     core: RefCell<Box<Core>>,
     /// Borrowed while the thread waits in it.
     driver: RefCell<Box<dyn Driver>>,
-    /// The task being polled.
-    polling: Cell<Option<TaskRef>>,
     reports_stalls: bool,
     precise: PreciseThread,
     /// The driver or the timers are calling wakers now.
@@ -150,7 +148,8 @@ pub(crate) fn defer(waker: &Waker) -> bool {
         let Some(context) = context else { return false };
         // Only the task being polled yields by its queue entry. A task inside it, in a `LocalSet`
         // for instance, has another waker and takes the other branch.
-        if context.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
+        let polling = TaskRef::new(context.scheduler.polling.load(Relaxed));
+        if polling.is_some_and(|task| is_waker_of(waker, task)) {
             let Some(mut core) = context.try_core() else { return false };
             core.yielding = true;
         } else {
@@ -196,16 +195,17 @@ impl CurrentThread {
         mut root: Root<'_>,
         site: &'static Location<'static>,
     ) -> Option<CoreAndDriver> {
-        let (parker, waker) = parker_and_waker();
-        let mut cx = Context::from_waker(&waker);
+        let (parker, own) = parker_and_waker();
+        let waker = own.waker();
+        let mut cx = Context::from_waker(waker);
         let _waiter = CoreWaiter::new(self, &parker);
-        let blocked = BlockedOn::begin(Some(site), self.info.id.get(), &waker);
+        let blocked = BlockedOn::begin(Some(site), self.info.id.get(), &own);
         loop {
             if let Some(core) = self.core_slot.lock().core.take() {
                 return Some(core);
             }
             let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
-            if blocked.poll(&waker, poll).is_ready() {
+            if blocked.poll(waker, poll).is_ready() {
                 return None;
             }
             parker.park();
@@ -240,7 +240,6 @@ impl CurrentThread {
             scheduler: self.clone(),
             core: RefCell::new(taken.core),
             driver: RefCell::new(taken.driver),
-            polling: Cell::new(None),
             reports_stalls: self.stalls.config.reports(),
             precise: PreciseThread::new(),
             is_driver_waking: Cell::new(false),
@@ -300,9 +299,10 @@ impl DriveContext {
 
     /// Runs until `root` is ready, or until a task's panic shuts the runtime down.
     fn drive(&self, mut root: Root<'_>, site: &'static Location<'static>) {
-        let waker = Waker::from(self.scheduler.clone());
-        let mut cx = Context::from_waker(&waker);
-        let blocked = BlockedOn::begin(Some(site), self.scheduler.info.id.get(), &waker);
+        let own = RootWaker::new(Arc::new(WakeRoot(self.scheduler.clone())));
+        let waker = own.waker();
+        let mut cx = Context::from_waker(waker);
+        let blocked = BlockedOn::begin(Some(site), self.scheduler.info.id.get(), &own);
         self.scheduler.root_woken.store(true, Release);
         let (mut busy_since, mut looks) = (Instant::now(), 0_u32);
         let time = &self.scheduler.info.time;
@@ -311,7 +311,7 @@ impl DriveContext {
             if self.scheduler.root_woken.swap(false, AcqRel) {
                 self.with_core(|core| core.root_polls += 1);
                 let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
-                if stall::run_future(|| blocked.poll(&waker, poll)).is_ready() {
+                if stall::run_future(|| blocked.poll(waker, poll)).is_ready() {
                     self.scheduler.metrics.add_busy(busy_since, Instant::now());
                     return;
                 }
@@ -388,13 +388,13 @@ impl DriveContext {
         self.scheduler.metrics.polls.add(1);
         let hooks = &self.scheduler.config.hooks;
         config::call_for(&hooks.before_poll, &runnable);
-        self.polling.set(Some(runnable.task()));
+        self.scheduler.polling.store(runnable.task().as_ptr(), Relaxed);
         let polled = if self.reports_stalls {
             stall::run_task(runnable.id(), runnable.spawned_at(), || runnable.run())
         } else {
             runnable.run()
         };
-        self.polling.set(None);
+        self.scheduler.polling.store(ptr::null_mut(), Relaxed);
         // SAFETY: `polled` holds the scheduler's reference to the task, whether the task is pending
         // or has ended.
         config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });

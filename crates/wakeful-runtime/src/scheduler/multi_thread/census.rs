@@ -184,3 +184,7 @@ impl MultiThread {
         self.is_stopping()
     }
 }
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "census/tests/loom.rs"]
+mod loom;

@@ -10,6 +10,7 @@ use std::panic::Location;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::Waker;
 use wakeful_base::budget;
 use wakeful_base::call_now;
@@ -112,6 +113,7 @@ impl Owner {
     /// Meanwhile `spawn_local` uses the set, `block_in_place` panics, and queueing a task does not
     /// wake the poller.
     pub(super) fn enter(self: &Rc<Self>) -> PollGuard<'_> {
+        self.tasks.is_being_polled.store(true, Relaxed);
         PollGuard {
             _current: current::enter(self.clone()),
             // A thread that drives no runtime may block: that delays only this set.
@@ -258,5 +260,6 @@ pub(super) struct PollGuard<'a> {
 impl Drop for PollGuard<'_> {
     fn drop(&mut self) {
         self.owner.with_core(|core| core.is_being_polled = self.was_being_polled);
+        self.owner.tasks.is_being_polled.store(self.was_being_polled, Relaxed);
     }
 }

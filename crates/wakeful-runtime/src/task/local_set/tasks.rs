@@ -8,9 +8,10 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use wakeful_base::call_now;
 use wakeful_base::list::List;
+use wakeful_base::thread_number;
 use wakeful_task::{OwnedLink, Runnable, Schedule, TaskRef};
 
 /// The state of a set's tasks.
@@ -28,8 +29,12 @@ pub(super) struct LocalTasks {
     pub(super) listed: TaskList,
     /// A census' walk over the list in the core.
     walk: ListWalk,
+    /// The same as the core's flag, for a census.
+    pub(super) is_being_polled: AtomicBool,
     /// The id of the set.
     id: u64,
+    /// The kernel's id of the owning thread.
+    os_thread: Option<u32>,
     core: RefCell<Core>,
 }
 
@@ -85,7 +90,9 @@ impl LocalTasks {
                 has_panicked: false,
             }),
             walk: ListWalk::new(),
+            is_being_polled: AtomicBool::new(false),
             id,
+            os_thread: thread_number::of_this_thread(),
         });
         let set: Arc<dyn WalkedSet> = tasks.clone();
         add_set(Arc::downgrade(&set));
@@ -150,6 +157,14 @@ impl WalkedSet for LocalTasks {
         if let Some(waker) = self.poller.take() {
             call_now(waker);
         }
+    }
+
+    fn thread(&self) -> Option<u32> {
+        self.os_thread
+    }
+
+    fn is_being_polled(&self) -> bool {
+        self.is_being_polled.load(Relaxed)
     }
 
     fn has_queued(&self) -> bool {

@@ -1,0 +1,492 @@
+//! The sentences that explain verdicts.
+
+use super::graph::Index;
+use super::{Draft, Extra, LONG, Verdict, VerdictKind, Why};
+use crate::census::snapshot::{
+    Actor, ActorKind, BlockingState, Flavor, RuntimeState, Snapshot, WorkerState,
+};
+use std::fmt::Write;
+use std::time::Duration;
+use wakeful_base::waiting::WaitKind;
+
+/// Short names for the addresses of locks and channels: numbers, in the order of their first use.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Names {
+    addresses: Vec<u64>,
+}
+
+impl Names {
+    /// Returns the number of the object at this address.
+    pub(crate) fn number(&mut self, address: u64) -> usize {
+        let known = self.addresses.iter().position(|other| *other == address);
+        known.unwrap_or_else(|| {
+            self.addresses.push(address);
+            self.addresses.len() - 1
+        }) + 1
+    }
+}
+
+/// Appends formatted text.
+macro_rules! put {
+    ($into:expr, $($format:tt)+) => {
+        // Writing to a string does not fail.
+        _ = write!($into, $($format)+)
+    };
+}
+
+/// The lower 31 bits of a thread's id are its number.
+const THREAD_NUMBER: u64 = 0x7fff_ffff;
+
+/// Appends what an actor is called: `task 3`, `thread "main"`.
+pub(crate) fn push_actor(into: &mut String, actor: &Actor) {
+    match (actor.kind, &actor.thread) {
+        (ActorKind::Thread { .. }, Some((id, name))) if name.is_empty() => {
+            put!(into, "thread {id}");
+        }
+        (ActorKind::Thread { .. }, Some((_, name))) => put!(into, "thread \"{name}\""),
+        (ActorKind::Thread { .. }, None) => put!(into, "thread #{}", actor.id & THREAD_NUMBER),
+        (kind, _) => put!(into, "{kind} {}", actor.id),
+    }
+}
+
+/// Appends what an actor is called, and where it comes from.
+fn introduce(into: &mut String, actor: &Actor) {
+    push_actor(into, actor);
+    if let Some(site) = actor.site {
+        let begun = match actor.kind {
+            ActorKind::Thread { .. } => "in `block_on` at",
+            _ => "spawned at",
+        };
+        put!(into, " ({begun} {site})");
+    }
+}
+
+/// Appends a duration as the stall report prints it, and long ones in seconds.
+pub(crate) fn push_duration(into: &mut String, duration: Duration) {
+    // Not printed as a float: that code would add much to the size of every program.
+    let (tenths, unit) = match duration.as_millis() as u64 {
+        0..1_000 => (duration.as_micros() as u64 / 100, "ms"),
+        millis => (millis / 100, "s"),
+    };
+    put!(into, "{}.{} {unit}", tenths / 10, tenths % 10);
+}
+
+/// The noun for what is waited at.
+fn noun(kind: WaitKind) -> &'static str {
+    match kind {
+        WaitKind::Mutex => "mutex",
+        WaitKind::RwLockRead | WaitKind::RwLockWrite => "rwlock",
+        WaitKind::Semaphore => "semaphore",
+        WaitKind::MpscRecv | WaitKind::MpscSend | WaitKind::Closed => "mpsc channel",
+        WaitKind::OneshotRecv => "oneshot channel",
+        WaitKind::Notify => "notify",
+        WaitKind::Watch => "watch channel",
+        WaitKind::Broadcast => "broadcast channel",
+        WaitKind::Barrier => "barrier",
+        WaitKind::OnceCell => "once-cell",
+        WaitKind::Pipe => "pipe",
+        _ => "object",
+    }
+}
+
+/// Appends what is waited for, as it follows "waits for".
+pub(crate) fn push_wait(into: &mut String, kind: WaitKind, detail: u64, names: &mut Names) {
+    let prefix = match kind {
+        WaitKind::Unknown => return into.push_str("something unknown"),
+        WaitKind::Turn => return into.push_str("its next turn"),
+        WaitKind::AnyTask => return into.push_str("the end of any task of a set"),
+        WaitKind::Time => return into.push_str("a point in time"),
+        WaitKind::Task => return put!(into, "the end of task {detail}"),
+        WaitKind::IoRead => return put!(into, "data from descriptor {detail}"),
+        WaitKind::IoWrite => return put!(into, "room to write to descriptor {detail}"),
+        WaitKind::Signal => return put!(into, "signal {detail}"),
+        WaitKind::Process => return put!(into, "the end of process {detail}"),
+        WaitKind::RwLockRead => "a read lock of ",
+        WaitKind::RwLockWrite => "the write lock of ",
+        WaitKind::Semaphore => "permits of ",
+        WaitKind::MpscRecv | WaitKind::Broadcast => "a message from ",
+        WaitKind::MpscSend => "room in ",
+        WaitKind::Closed => "the end of the receivers of ",
+        WaitKind::OneshotRecv => "the value of ",
+        WaitKind::Notify => "a notification of ",
+        WaitKind::Watch => "a new value of ",
+        WaitKind::Barrier => "the other parties of ",
+        WaitKind::OnceCell => "the initialization of ",
+        WaitKind::Pipe => "the other end of ",
+        _ => "",
+    };
+    put!(into, "{prefix}{} {}", noun(kind), names.number(detail));
+}
+
+impl Draft {
+    /// Writes the text.
+    pub(super) fn finish(self, snapshot: &Snapshot, index: &Index, names: &mut Names) -> Verdict {
+        let Draft { mut verdict, links, extra } = self;
+        let mut line = Line { snapshot, names, text: String::new() };
+        let actors: Vec<&Actor> = links.iter().map(|link| &snapshot.actors[link.actor]).collect();
+        let runtime = match extra {
+            Extra::Runtime(at) => snapshot.runtimes.get(at),
+            _ => None,
+        };
+        match verdict.kind {
+            VerdictKind::Deadlock
+            | VerdictKind::SelfDeadlock
+            | VerdictKind::Futurelock
+            | VerdictKind::JoinCycle
+            | VerdictKind::ChannelCycle => line.cycle(&links, index),
+            VerdictKind::PoolExhausted => line.pool(&verdict, &links, runtime, index),
+            VerdictKind::NotDriven => line.not_driven(&verdict, &links, runtime, index),
+            VerdictKind::SemaphoreExhausted => {
+                line.list(&actors);
+                line.waits_for(&verdict, actors.len());
+                line.put(if actors.len() == 1 {
+                    ", and holds permits of it itself"
+                } else {
+                    ", and they hold its permits themselves"
+                });
+            }
+            VerdictKind::LeakedPermits => {
+                line.list(&actors);
+                line.waits_for(&verdict, actors.len());
+                if let Extra::Forgotten(count) = extra {
+                    put!(line.text, ", but no task holds any, and {count} were forgotten");
+                }
+            }
+            VerdictKind::LostWaker => {
+                line.list(&actors);
+                line.put(" waits, and no waker of it exists");
+            }
+            VerdictKind::BarrierShort => {
+                line.list(&actors);
+                line.waits_for(&verdict, actors.len());
+                if let Extra::Parties(waiting, limit) = extra {
+                    put!(line.text, ": {waiting} of {limit} are there, and no actor can join them");
+                }
+            }
+            VerdictKind::ForgottenSender => {
+                line.list(&actors);
+                line.waits_for(&verdict, actors.len());
+                line.put(", and a sender exists, but no task or thread is left to send");
+            }
+            VerdictKind::AllAsleep => {
+                line.put("every task and thread waits for another one: ");
+                line.each(&links);
+            }
+            VerdictKind::BlockedWorker => line.blocked(runtime),
+            VerdictKind::SpinningTask => {
+                line.list(&actors);
+                line.put(if actors.len() == 1 { " is" } else { " are" });
+                line.put(" polled all the time and never waits");
+                put!(line.text, " ({} polls)", actors.iter().map(|a| a.polls).sum::<u64>());
+                if let Extra::Starved(count @ 1..) = extra {
+                    put!(line.text, "; {count} queued for a second or more");
+                }
+            }
+            VerdictKind::StarvedTask => {
+                line.list(&actors);
+                line.put(if actors.len() == 1 {
+                    " has been queued for "
+                } else {
+                    " have been queued for up to "
+                });
+                let times = actors.iter().map(|actor| actor.unchanged_for);
+                push_duration(&mut line.text, times.max().unwrap_or_default());
+            }
+            VerdictKind::HeldAcrossWait => line.held(&verdict, &links),
+        }
+        line.others(&verdict);
+        line.put(advice(verdict.kind));
+        verdict.text = line.text;
+        verdict
+    }
+}
+
+/// What to do, as a sentence that follows another one.
+fn advice(kind: VerdictKind) -> &'static str {
+    match kind {
+        VerdictKind::Deadlock => {
+            ". Acquire in the same order everywhere, or release before waiting"
+        }
+        VerdictKind::SelfDeadlock => ". Drop the guard before acquiring again",
+        VerdictKind::Futurelock => {
+            ". Poll the future that has the lock, or drop it, before waiting for the lock again"
+        }
+        VerdictKind::JoinCycle => ". No task can end: one of them must not wait for the others",
+        VerdictKind::ChannelCycle => {
+            ". Receive while sending, as with `select!`, or use `try_send` or an unbounded channel"
+        }
+        VerdictKind::SemaphoreExhausted => {
+            ". Acquire all permits at once with `acquire_many`, or release before acquiring again"
+        }
+        VerdictKind::LeakedPermits => {
+            ". Drop the permits instead of forgetting them, or add new ones with `add_permits`"
+        }
+        VerdictKind::LostWaker => {
+            ". A future returned `Pending` without storing the waker, or its waker was dropped; \
+             `std::future::pending` does so on purpose"
+        }
+        VerdictKind::NotDriven => ". Call `block_on` of the runtime, or `run_until` of the set",
+        VerdictKind::PoolExhausted => {
+            ". Do not block on a job from within a job, or raise `max_blocking_threads`"
+        }
+        VerdictKind::BarrierShort => ". Compare the barrier's size with the number of tasks",
+        VerdictKind::ForgottenSender => {
+            ". Drop all senders that are not used, above all the receiver's own"
+        }
+        VerdictKind::AllAsleep => {
+            ". A message, notification or wake-up came too early, or its sender is gone"
+        }
+        VerdictKind::BlockedWorker => {
+            ". Use `spawn_blocking` for calls that block, and `.await` instead of blocking locks"
+        }
+        VerdictKind::SpinningTask => {
+            ". A future wakes itself in each poll: it has to return `Pending` until it is woken"
+        }
+        VerdictKind::StarvedTask => ". Look for tasks that do not yield",
+        VerdictKind::HeldAcrossWait => ". Drop the guard before waiting, or set a timeout",
+    }
+}
+
+/// A verdict's text in the making.
+struct Line<'a> {
+    snapshot: &'a Snapshot,
+    names: &'a mut Names,
+    text: String,
+}
+
+/// How many actors a line lists at most.
+const LISTED_MAX: usize = 8;
+
+impl<'a> Line<'a> {
+    fn put(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Appends a list of actors.
+    fn list(&mut self, actors: &[&Actor]) {
+        for (at, actor) in actors.iter().take(LISTED_MAX).enumerate() {
+            if at > 0 {
+                self.put(if at + 1 == actors.len() { " and " } else { ", " });
+            }
+            introduce(&mut self.text, actor);
+        }
+        if let more @ 1.. = actors.len().saturating_sub(LISTED_MAX) {
+            put!(self.text, " and {more} more");
+        }
+    }
+
+    /// Appends what the first member waits for.
+    fn waits_for(&mut self, verdict: &Verdict, count: usize) {
+        self.put(if count == 1 { " waits for " } else { " wait for " });
+        let waits = verdict.members.first().and_then(|member| member.waits);
+        let (kind, detail) = waits.unwrap_or((WaitKind::Unknown, 0));
+        push_wait(&mut self.text, kind, detail, self.names);
+    }
+
+    /// Appends what each actor waits for.
+    fn each(&mut self, links: &[super::Link]) {
+        for (at, link) in links.iter().take(LISTED_MAX).enumerate() {
+            self.put(if at > 0 { "; " } else { "" });
+            introduce(&mut self.text, &self.snapshot.actors[link.actor]);
+            self.why(link.why);
+        }
+        if let more @ 1.. = links.len().saturating_sub(LISTED_MAX) {
+            put!(self.text, "; and {more} more");
+        }
+    }
+
+    /// Appends what an actor waits for.
+    fn why(&mut self, why: Why) {
+        match why {
+            Why::Waits { kind, detail, .. } => {
+                self.put(" waits for ");
+                push_wait(&mut self.text, kind, detail, self.names);
+            }
+            Why::InBlockOn => self.put(" is in `block_on`"),
+            Why::NotDriven => self.put(" cannot be polled"),
+            Why::InPoolQueue => self.put(" is queued in the blocking pool"),
+            Why::NoWaker => self.put(" waits, and no waker of it exists"),
+            Why::End => {}
+        }
+    }
+
+    /// Appends a cycle: each link, and its relation to the next.
+    fn cycle(&mut self, links: &[super::Link], index: &Index) {
+        for (at, link) in links.iter().enumerate() {
+            if at == 0 {
+                introduce(&mut self.text, &self.snapshot.actors[link.actor]);
+            } else {
+                self.put(", which");
+            }
+            self.link(links, at, index);
+        }
+    }
+
+    fn link(&mut self, links: &[super::Link], at: usize, index: &Index) {
+        let snapshot = self.snapshot;
+        let link = links[at];
+        let next = &snapshot.actors[links[(at + 1) % links.len()].actor];
+        let is_last = at + 1 == links.len();
+        let is_self = links.len() == 1;
+        let mut name = String::new();
+        match (is_self, is_last) {
+            (true, _) => name.push_str("it"),
+            (_, true) => push_actor(&mut name, next),
+            _ => introduce(&mut name, next),
+        }
+        let Why::Waits { kind, detail, is_granted, has_holder, has_own_waker } = link.why else {
+            self.why(link.why);
+            if matches!(link.why, Why::InBlockOn) && !is_self {
+                put!(self.text, " of {name}");
+            }
+            return;
+        };
+        if kind == WaitKind::Task {
+            self.put(" waits for the end of ");
+            match index.actor(detail) {
+                Some(_) if is_self => self.put("itself"),
+                _ => self.put(&name),
+            }
+            return;
+        }
+        self.why(link.why);
+        if !has_own_waker {
+            self.put(" in one of several futures that it polls");
+        }
+        let of = if is_self { "itself".into() } else { name };
+        if is_granted {
+            put!(self.text, ", which was granted to a future of {of} that is not polled");
+            return;
+        }
+        match kind {
+            WaitKind::MpscSend => put!(self.text, ", whose receiver is with {of}"),
+            WaitKind::RwLockRead if !has_holder => put!(self.text, ", queued behind {of}"),
+            WaitKind::Semaphore => put!(self.text, ", which are held by {of}"),
+            _ => put!(self.text, ", which is held by {of}"),
+        }
+    }
+
+    fn runtime(&mut self, runtime: &RuntimeState) {
+        self.put(match runtime.flavor {
+            Flavor::CurrentThread => "current-thread runtime ",
+            Flavor::MultiThread => "runtime ",
+            Flavor::LocalSet => "`LocalSet` ",
+        });
+        put!(self.text, "{}", runtime.id);
+        if let Some(name) = &runtime.name {
+            put!(self.text, " \"{name}\"");
+        }
+    }
+
+    fn pool(
+        &mut self,
+        verdict: &Verdict,
+        links: &[super::Link],
+        runtime: Option<&RuntimeState>,
+        index: &Index,
+    ) {
+        if let Some(runtime) = runtime {
+            let BlockingState { busy, threads_max, queued } = runtime.blocking;
+            put!(self.text, "{busy} of {threads_max} threads of the blocking pool of ");
+            self.runtime(runtime);
+            put!(self.text, " run jobs, and {queued} more are queued: ");
+        }
+        if verdict.affected > 0 && links.iter().all(|link| link.why == Why::End) {
+            let snapshot = self.snapshot;
+            let actors: Vec<_> = links.iter().map(|link| &snapshot.actors[link.actor]).collect();
+            self.list(&actors);
+            self.put(if links.len() == 1 { " has run for " } else { " have run for " });
+            let times = actors.iter().map(|actor| actor.unchanged_for);
+            push_duration(&mut self.text, times.min().unwrap_or_default());
+            self.put(" or longer");
+        } else {
+            self.cycle(links, index);
+        }
+    }
+
+    fn not_driven(
+        &mut self,
+        verdict: &Verdict,
+        links: &[super::Link],
+        runtime: Option<&RuntimeState>,
+        index: &Index,
+    ) {
+        self.put("no thread drives ");
+        if let Some(runtime) = runtime {
+            self.runtime(runtime);
+        }
+        if links.is_empty() {
+            return;
+        }
+        self.put(": ");
+        let is_cycle = verdict.members.iter().any(|member| member.waits.is_some());
+        if is_cycle && links.len() > 1 {
+            self.cycle(links, index);
+        } else {
+            let snapshot = self.snapshot;
+            let actors: Vec<_> = links.iter().map(|link| &snapshot.actors[link.actor]).collect();
+            self.list(&actors);
+            self.put(" cannot go on");
+        }
+    }
+
+    fn blocked(&mut self, runtime: Option<&RuntimeState>) {
+        let Some(runtime) = runtime else { return };
+        let snapshot = self.snapshot;
+        let workers = || snapshot.workers.iter().filter(|worker| worker.runtime == runtime.id);
+        let stuck = |worker: &&WorkerState| worker.stuck_for.is_some_and(|time| time >= LONG);
+        let count = workers().filter(stuck).count();
+        put!(self.text, "{count} of {} workers of ", workers().count());
+        self.runtime(runtime);
+        self.put(" are blocked: ");
+        for (at, worker) in workers().filter(stuck).take(LISTED_MAX).enumerate() {
+            self.put(if at > 0 { "; " } else { "" });
+            let task = snapshot.actors.iter().find(|actor| Some(actor.id) == worker.task);
+            match task {
+                Some(task) => introduce(&mut self.text, task),
+                None => self.put("user code"),
+            }
+            put!(self.text, " has blocked worker {} for ", worker.index);
+            push_duration(&mut self.text, worker.stuck_for.unwrap_or_default());
+            if let Some(thread) = &worker.thread {
+                put!(self.text, " ({thread})");
+            }
+        }
+        if let more @ 1.. = count.saturating_sub(LISTED_MAX) {
+            put!(self.text, "; and {more} more");
+        }
+    }
+
+    fn held(&mut self, verdict: &Verdict, links: &[super::Link]) {
+        let (Some(link), Some((kind, lock))) = (links.first(), verdict.objects.first()) else {
+            return;
+        };
+        introduce(&mut self.text, &self.snapshot.actors[link.actor]);
+        let is_granted = matches!(link.why, Why::Waits { is_granted: true, .. });
+        self.put(if is_granted { " was granted " } else { " holds " });
+        put!(self.text, "{} {}", noun(*kind), self.names.number(*lock));
+        self.put(if is_granted { ", has not polled the future that has it, and" } else { " and" });
+        self.why(link.why);
+    }
+
+    /// Appends how many others are concerned.
+    fn others(&mut self, verdict: &Verdict) {
+        let count = verdict.affected;
+        if count == 0 || verdict.kind == VerdictKind::SpinningTask {
+            return;
+        }
+        let what = match verdict.kind {
+            VerdictKind::HeldAcrossWait if count == 1 => "waits for the lock",
+            VerdictKind::HeldAcrossWait => "wait for the lock",
+            VerdictKind::BlockedWorker if count == 1 => "other task is queued",
+            VerdictKind::BlockedWorker => "other tasks are queued",
+            VerdictKind::PoolExhausted if matches!(verdict.members.first(), Some(m) if m.waits.is_none()) =>
+            {
+                return;
+            }
+            _ if count == 1 => "more waits for this",
+            _ => "more wait for this",
+        };
+        put!(self.text, "; {count} {what}");
+    }
+}

@@ -1,0 +1,5 @@
+mod builder;
+mod corpus;
+mod graph;
+mod healthy;
+mod sentences;
