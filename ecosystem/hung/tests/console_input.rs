@@ -76,12 +76,15 @@ fn signals_while_runtimes_shut_down() {
                 }
                 program.signal(libc::SIGQUIT);
                 thread::sleep(Duration::from_millis(1));
+                let errors = program.errors.get();
+                if errors.iter().filter(|line| line.starts_with(DUMP_ENDS)).count() >= 5 {
+                    program.close_input();
+                }
             };
             let said = program.said();
             assert!(status.success(), "{status}\n{said}");
             assert!(!said.contains("panicked"), "{said}");
             assert_eq!(program.output.get(), ["ready", "done"]);
-            assert!(said.contains(DUMP_ENDS), "{said}");
         }
     }
 }

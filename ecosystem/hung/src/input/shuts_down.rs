@@ -1,4 +1,4 @@
-//! A program whose runtimes are shut down again and again, and which ends at last.
+//! A program whose runtimes are shut down again and again, until its standard input ends.
 
 use std::time::Duration;
 
@@ -6,9 +6,11 @@ use tokio::runtime::Builder;
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
+use crate::dumped::Rounds;
+
 pub fn run(builder: &mut Builder) {
-    println!("ready");
-    for _ in 0..200 {
+    let rounds = Rounds::start();
+    while rounds.go_on() {
         let runtime = builder.build().unwrap();
         for _ in 0..50 {
             runtime.spawn(async { sleep(Duration::from_secs(3600)).await });
