@@ -5,6 +5,7 @@
 //! progress, and the task goes to the back of the queue. Outside a task's poll the budget is
 //! unlimited.
 
+use crate::waiting::{WaitKind, note};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::task::{Context, Poll, Waker};
@@ -125,10 +126,17 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
     match proceed() {
         Some(unit) => Poll::Ready(unit),
         None => {
-            defer(cx.waker());
+            wait_for_turn(cx.waker());
             Poll::Pending
         }
     }
+}
+
+/// Notes that the task waits for its next turn, and arranges for that.
+#[cold]
+fn wait_for_turn(waker: &Waker) {
+    note(WaitKind::Turn, 0, waker);
+    defer(waker);
 }
 
 /// Returns `Pending` and arranges for a wake-up if the budget is used up. Pays nothing.
@@ -137,7 +145,7 @@ pub fn poll_has_remaining(cx: &mut Context<'_>) -> Poll<()> {
     if has_remaining() {
         return Poll::Ready(());
     }
-    defer(cx.waker());
+    wait_for_turn(cx.waker());
     Poll::Pending
 }
 

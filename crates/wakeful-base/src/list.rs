@@ -154,6 +154,17 @@ impl<L: Link> List<L> {
         }
     }
 
+    /// Returns the number of nodes, or `max` if there are more.
+    pub fn len_up_to(&self, max: usize) -> usize {
+        let (mut len, mut at) = (0, self.head);
+        while let (Some(node), true) = (at, len < max) {
+            len += 1;
+            // SAFETY: a node in the list is live.
+            at = unsafe { L::links(node).as_ref() }.next.get();
+        }
+        len
+    }
+
     /// Removes and yields the nodes for which `pick` returns true, first to last.
     ///
     /// The iterator is lazy: a node is examined when the iterator gets to it.

@@ -65,6 +65,8 @@ pub struct ThreadRecord {
     os_id: Option<u32>,
     name: Option<String>,
     role: AtomicU8,
+    /// The id of the runtime that has started the thread, or zero.
+    own_runtime: AtomicU64,
     slot: WaitSlot,
     block_on: AtomicU8,
     site: AtomicPtr<Location<'static>>,
@@ -86,11 +88,14 @@ thread_local! {
 
 impl ThreadRecord {
     fn register() -> Arc<ThreadRecord> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
+        // Locks keep the lower 32 bits of their holder's id. Bit 31 keeps the threads' apart from
+        // those of the first two billion tasks.
+        static NEXT: AtomicU64 = AtomicU64::new(1 << 31 | 1);
         let record = Arc::new(ThreadRecord {
             os_id: thread_number::of_this_thread(),
             name: std::thread::current().name().map(String::from),
             role: AtomicU8::new(ThreadRole::User as u8),
+            own_runtime: AtomicU64::new(0),
             slot: WaitSlot::new(THREAD_ID | NEXT.fetch_add(1, Relaxed)),
             block_on: AtomicU8::new(BlockOn::No as u8),
             site: AtomicPtr::new(ptr::null_mut()),
@@ -124,6 +129,11 @@ impl ThreadRecord {
             2 => ThreadRole::Helper,
             _ => ThreadRole::User,
         }
+    }
+
+    /// Returns the id of the runtime that has started the thread, or zero.
+    pub fn own_runtime(&self) -> u64 {
+        self.own_runtime.load(Relaxed)
     }
 
     /// Returns the slot of the future that the thread blocks on.
@@ -187,9 +197,12 @@ pub fn all() -> Vec<Arc<ThreadRecord>> {
     lock(&RECORDS).iter().filter_map(Weak::upgrade).collect()
 }
 
-/// Says what the calling thread is for.
-pub fn set_role(role: ThreadRole) {
-    with_record(|record| record.role.store(role as u8, Relaxed));
+/// Says what the calling thread is for, and to which runtime it belongs.
+pub fn set_role(role: ThreadRole, runtime: u64) {
+    with_record(|record| {
+        record.role.store(role as u8, Relaxed);
+        record.own_runtime.store(runtime, Relaxed);
+    });
 }
 
 /// Notes that the calling thread runs a blocking job, until the guard is dropped.

@@ -27,11 +27,15 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::task::{RawWakerVTable, Waker};
 
+pub mod holdings;
 mod stack;
 
 pub use stack::Stack;
 
 /// The kind of thing that a leaf future waits for, and what its detail says.
+///
+/// From `Mutex` to `OnceCell`, and for `Pipe`, the detail is an address. It is the same for all
+/// futures that wait at the same object, and no other live object has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -42,7 +46,7 @@ pub enum WaitKind {
     Turn,
     /// The end of a task. The detail is its id.
     Task,
-    /// The end of any task of a set.
+    /// The end of any task of a `JoinSet`, or of all tasks of a `LocalSet`.
     AnyTask,
     /// A point in time. The detail is the deadline in microseconds, on the runtime's clock.
     Time,
@@ -50,15 +54,15 @@ pub enum WaitKind {
     IoRead,
     /// Room to write to a descriptor, which is the detail.
     IoWrite,
-    /// A mutex. The detail is the address of its semaphore, as for all locks and channels below.
+    /// A mutex: the address of the semaphore inside.
     Mutex,
-    /// A read lock.
+    /// A read lock: the address of the lock's semaphore.
     RwLockRead,
-    /// A write lock.
+    /// A write lock: as for read locks.
     RwLockWrite,
-    /// Permits of a semaphore.
+    /// Permits of a semaphore: its address.
     Semaphore,
-    /// A message of an mpsc channel.
+    /// A message of an mpsc channel: the address of what its ends share, as for all channels.
     MpscRecv,
     /// Room in an mpsc channel.
     MpscSend,
@@ -66,21 +70,21 @@ pub enum WaitKind {
     Closed,
     /// The value of a oneshot channel.
     OneshotRecv,
-    /// A notification.
+    /// A notification: the address of the `Notify`.
     Notify,
     /// A new value of a watch channel.
     Watch,
     /// A message of a broadcast channel.
     Broadcast,
-    /// The other tasks of a barrier.
+    /// The other tasks of a barrier: its address.
     Barrier,
-    /// The initialization of a cell.
+    /// The initialization of a `OnceCell` or `SetOnce`: its address.
     OnceCell,
     /// A signal. The detail is its number.
     Signal,
     /// The end of a process. The detail is its id.
     Process,
-    /// The other end of an in-memory pipe.
+    /// The other end of an in-memory pipe: the address of what its ends share.
     Pipe,
 }
 
@@ -121,7 +125,7 @@ pub struct Waits {
     pub kind: WaitKind,
     /// What [`WaitKind`] says, truncated to the bits that fit.
     pub detail: u64,
-    /// The word was marked ([`WaitSlot::mark_seen`]) since the poll.
+    /// The word was marked ([`WaitSlot::look`]) since the poll.
     pub is_seen: bool,
 }
 
@@ -173,18 +177,20 @@ impl WaitSlot {
         unpack(self.word.load(Relaxed).addr())
     }
 
-    /// Marks the note as seen. The mark is gone after the next poll.
-    ///
-    /// Returns false if the word was a queue link, or changed meanwhile.
-    pub fn mark_seen(&self) -> bool {
-        let word = self.word.load(Relaxed);
-        if word.addr() & IS_NOTE == 0 {
-            return false;
+    /// Returns what was noted last, and marks the note as seen, in one step. The mark is gone after
+    /// the next poll. `None` while the word is a queue link.
+    pub fn look(&self) -> Option<Waits> {
+        let mut word = self.word.load(Relaxed);
+        loop {
+            let waits = unpack(word.addr())?;
+            let marked = ptr::without_provenance_mut(word.addr() | SEEN);
+            // A queue that links the task, or a poll, overwrites the word at any time, and then the
+            // exchange fails: a link never equals a note.
+            match self.word.compare_exchange(word, marked, Relaxed, Relaxed) {
+                Ok(_) => return Some(waits),
+                Err(now) => word = now,
+            }
         }
-        let marked = ptr::without_provenance_mut(word.addr() | SEEN);
-        // A queue that links the task, or a poll, overwrites the word at any time, and then the
-        // exchange fails: a link never equals a note.
-        self.word.compare_exchange(word, marked, Relaxed, Relaxed).is_ok()
     }
 
     #[inline]
@@ -351,8 +357,11 @@ pub struct LeafDetails {
 /// Who holds a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
-    /// The lower 32 bits of the holder's id; zero if it was acquired outside of tasks.
+    /// The lower 32 bits of the holder's id; zero if it was neither a task nor in `block_on`.
     pub id_low: u32,
+    /// The id is that of a thread's `block_on`:
+    /// [`THREAD_ID`](crate::threads::THREAD_ID) is set in it.
+    pub is_thread: bool,
     /// The lock was granted to a waiting future that has not been polled since.
     pub is_granted: bool,
     /// The guard owns its lock, so it may have been moved to another task.

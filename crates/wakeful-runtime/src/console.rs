@@ -3,8 +3,8 @@
 //! | variable | effect |
 //! |---|---|
 //! | `WAKEFUL_CONSOLE` | `SIGQUIT` prints a dump, and the program goes on |
-//! | `WAKEFUL_DUMP` | the file to which dumps are appended, instead of standard error |
-//! | `WAKEFUL_DEADLOCK_REPORT` | each certain verdict is printed once, when it is found |
+//! | `WAKEFUL_DEADLOCK_REPORT` | each certain hang is printed once, when it is found |
+//! | `WAKEFUL_DUMP` | the file to which both are appended, instead of standard error |
 //!
 //! The first runtime of the process starts the console's thread if a variable asks for it. Without
 //! the variables there is no thread, no descriptor and no signal handler. In a program with more
@@ -13,125 +13,208 @@
 mod quit_signal;
 mod settings;
 
-use crate::census::{Ask, Dump, Observer};
+use crate::census::{Ask, Dump, Hang, Observer};
 use crate::scheduler::{SchedulerHandle, WeakScheduler};
 use settings::Settings;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::diagnostics;
 use wakeful_base::threads::{self, ThreadRole};
+use wakeful_base::waiting;
 
-/// Over which time a dump looks at the process. What has changed meanwhile does not hang.
-const DUMP_GAP: Duration = Duration::from_millis(150);
+/// Over which time a dump looks at the process. What has changed meanwhile does not hang. Long
+/// enough for all verdicts, short enough for a person who waits.
+pub(crate) const DUMP_GAP: Duration = Duration::from_millis(350);
 
-/// The same for each look that searches for deadlocks: it asks only what stood still since the look
-/// before.
-const REPORT_GAP: Duration = Duration::from_millis(10);
+/// The share of the time that is spent on looking for deadlocks, at most: one part in so many.
+const REPORT_SHARE: u32 = 50;
 
-/// The console of this process, if a variable asks for one.
+/// How many verdicts are remembered, so that none is reported twice.
+const REPORTED_MAX: usize = 1000;
+
+/// Called for each hang that is certain.
+pub(crate) type HangCallback = Arc<dyn Fn(&Hang) + Send + Sync>;
+
+/// What the console knows of the process.
 struct Console {
     settings: Settings,
-    runtimes: Mutex<Vec<WeakScheduler>>,
+    runtimes: Mutex<Vec<WatchedRuntime>>,
+    /// There is a thread that looks for deadlocks.
+    reports: AtomicBool,
 }
 
-static CONSOLE: OnceLock<Option<Arc<Console>>> = OnceLock::new();
+struct WatchedRuntime {
+    scheduler: WeakScheduler,
+    on_deadlock: Option<HangCallback>,
+}
 
-/// Reads the settings when the first runtime is about to be built.
-pub(crate) fn prepare() {
-    CONSOLE.get_or_init(|| {
-        let settings = Settings::from_env()?;
-        if settings.records {
-            // waiting::watch();
-        }
-        let console = Arc::new(Console { settings, runtimes: Mutex::default() });
-        if let Err(error) = console.start() {
-            diagnostics::print(format_args!(
-                "the console that the environment asks for cannot start: {error}. The program runs \
-                 without it"
-            ));
-        }
-        Some(console)
+/// The console of this process, once a runtime or a variable has asked for one.
+static CONSOLE: Mutex<Option<Arc<Console>>> = Mutex::new(None);
+
+/// Whether the environment asks for a console. Read once.
+fn from_env() -> Option<&'static Settings> {
+    static SETTINGS: std::sync::OnceLock<Option<Settings>> = std::sync::OnceLock::new();
+    SETTINGS.get_or_init(Settings::from_env).as_ref()
+}
+
+/// Starts what is asked for, before a runtime is built.
+pub(crate) fn prepare(has_callback: bool) {
+    let settings = from_env();
+    if settings.is_none() && !has_callback {
+        return;
+    }
+    let mut console = lock(&CONSOLE);
+    let is_new = console.is_none();
+    let console = console.get_or_insert_with(|| {
+        Arc::new(Console {
+            settings: settings.cloned().unwrap_or_default(),
+            runtimes: Mutex::default(),
+            reports: AtomicBool::new(false),
+        })
     });
+    let settings = &console.settings;
+    if settings.records || has_callback {
+        waiting::holdings::watch();
+    }
+    let dumps = if is_new && settings.dumps { console.start_dumps() } else { Ok(()) };
+    let wants_reports = has_callback || settings.report_interval.is_some();
+    let reports = if wants_reports { console.start_reports() } else { Ok(()) };
+    if let Err(error) = dumps.and(reports) {
+        diagnostics::print(format_args!(
+            "the console cannot start: {error}. The program runs without dumps and deadlock reports"
+        ));
+    }
 }
 
 /// Lets the console know of a new runtime.
-pub(crate) fn add_runtime(runtime: &SchedulerHandle) {
-    let Some(Some(console)) = CONSOLE.get() else { return };
+pub(crate) fn add_runtime(runtime: &SchedulerHandle, on_deadlock: Option<HangCallback>) {
+    if from_env().is_none() && on_deadlock.is_none() {
+        return;
+    }
+    let Some(console) = lock(&CONSOLE).clone() else { return };
     let mut runtimes = lock(&console.runtimes);
-    runtimes.retain(|runtime| runtime.upgrade().is_some());
-    runtimes.push(runtime.downgrade());
+    runtimes.retain(|runtime| runtime.scheduler.upgrade().is_some());
+    runtimes.push(WatchedRuntime { scheduler: runtime.downgrade(), on_deadlock });
 }
 
 impl Console {
-    fn start(self: &Arc<Self>) -> io::Result<()> {
-        let requests = if self.settings.dumps { Some(quit_signal::install()?) } else { None };
+    fn start_dumps(self: &Arc<Self>) -> io::Result<()> {
+        let mut requests = quit_signal::install()?;
         let console = self.clone();
-        let thread_main: Box<dyn FnOnce() + Send> = Box::new(move || {
-            threads::set_role(ThreadRole::Helper);
-            console.run(requests);
-        });
-        thread::Builder::new().name("wakeful-console".into()).spawn(thread_main)?;
-        Ok(())
+        start_thread("wakeful-console", move || {
+            let mut observer = Observer::default();
+            loop {
+                requests.wait();
+                contain_panic(|| console.dump(&mut observer));
+            }
+        })
     }
 
-    /// Serves requests for dumps, and looks for deadlocks, as long as the process lives.
-    fn run(&self, mut requests: Option<quit_signal::Requests>) {
-        let mut observer = Observer::default();
-        let interval = self.settings.report_interval;
-        loop {
-            let is_requested = match &mut requests {
-                Some(requests) => requests.wait(interval),
-                None => {
-                    thread::sleep(interval.unwrap_or(Duration::MAX));
-                    false
-                }
-            };
-            contain_panic(|| match is_requested {
-                true => self.dump(&mut observer),
-                false => self.report(&mut observer),
-            });
+    fn start_reports(self: &Arc<Self>) -> io::Result<()> {
+        if self.reports.swap(true, AcqRel) {
+            return Ok(());
         }
+        let console = self.clone();
+        start_thread("wakeful-deadlock", move || {
+            let (mut observer, mut reported) = (Observer::default(), Vec::new());
+            loop {
+                let begun = Instant::now();
+                contain_panic(|| console.report(&mut observer, &mut reported));
+                let interval = console.settings.report_interval();
+                thread::sleep(interval.max(begun.elapsed() * REPORT_SHARE));
+            }
+        })
     }
 
-    fn runtimes(&self) -> Vec<SchedulerHandle> {
-        lock(&self.runtimes).iter().filter_map(WeakScheduler::upgrade).collect()
+    fn schedulers(&self) -> Vec<SchedulerHandle> {
+        let runtimes = lock(&self.runtimes);
+        runtimes.iter().filter_map(|runtime| runtime.scheduler.upgrade()).collect()
     }
 
     fn dump(&self, observer: &mut Observer) {
         let ask = if self.settings.asks { Ask::Everybody } else { Ask::Nobody };
-        let runtimes = self.runtimes();
-        let snapshot = observer.observe(&runtimes, DUMP_GAP, ask);
-        drop(runtimes);
-        let dump = Dump::new(snapshot);
-        self.print(&dump.verdicts_text());
-        // Names are resolved after that, which may take long.
-        self.print(&dump.rest_text());
+        let dump = Dump::new(observer.observe(&self.schedulers(), DUMP_GAP, ask));
+        self.print(&mut |out| dump.write(out));
     }
 
-    fn report(&self, observer: &mut Observer) {
+    /// Looks for deadlocks, and reports those that are certain and new.
+    fn report(&self, observer: &mut Observer, reported: &mut Vec<Hang>) {
+        let schedulers = self.schedulers();
         let ask = if self.settings.asks { Ask::Suspects } else { Ask::Nobody };
-        let _snapshot = observer.observe(&self.runtimes(), REPORT_GAP, ask);
-    }
-
-    /// Appends `text` to the file of `WAKEFUL_DUMP`, or prints it to standard error.
-    fn print(&self, text: &str) {
-        if let Some(path) = &self.settings.dump_path {
-            let file = OpenOptions::new().create(true).append(true).open(path);
-            match file.and_then(|mut file| file.write_all(text.as_bytes())) {
-                Ok(()) => return,
-                Err(error) => diagnostics::print(format_args!(
-                    "the dump cannot be written to {}, as WAKEFUL_DUMP says: {error}. Here it is \
-                     instead",
-                    path.display()
-                )),
+        let suspected = Dump::new(observer.observe(&schedulers, Duration::ZERO, ask));
+        let is_worth = |hang: &Hang| hang.is_certain() || self.settings.reports_likely;
+        let is_new = |hang: &&Hang| {
+            is_worth(hang) && !reported.iter().any(|reported| reported.is_same_as(hang))
+        };
+        let suspects: Vec<Hang> = suspected.hangs().iter().filter(is_new).cloned().collect();
+        if suspects.is_empty() {
+            return;
+        }
+        // Answers may be old: a hang is only reported if new ones say the same.
+        let ids: Vec<u64> = suspects.iter().flat_map(Hang::actors).collect();
+        let ask = if self.settings.asks { Ask::These(&ids) } else { Ask::Nobody };
+        let confirmed = Dump::new(observer.observe(&schedulers, Duration::ZERO, ask));
+        drop(schedulers);
+        for hang in confirmed.hangs().iter().filter(|hang| is_worth(hang)) {
+            if suspects.iter().any(|suspect| suspect.is_same_as(hang)) {
+                reported.truncate(REPORTED_MAX - 1);
+                reported.push(hang.clone());
+                self.report_one(hang);
             }
         }
-        diagnostics::print_raw(text);
     }
+
+    fn report_one(&self, hang: &Hang) {
+        if self.settings.report_interval.is_some() {
+            self.print(&mut |out| out(&format!("wakeful: {hang}\n")));
+        }
+        if !hang.is_certain() {
+            return;
+        }
+        let callback = |runtime: &WatchedRuntime| runtime.on_deadlock.clone();
+        let callbacks: Vec<_> = lock(&self.runtimes).iter().filter_map(callback).collect();
+        for callback in callbacks {
+            contain_panic(|| callback(hang));
+        }
+    }
+
+    /// Appends what `write` writes to the file of `WAKEFUL_DUMP`, or prints it to standard error.
+    fn print(&self, write: &mut dyn FnMut(&mut dyn FnMut(&str))) {
+        let Some(path) = &self.settings.dump_path else {
+            return write(&mut diagnostics::print_raw);
+        };
+        let opened = OpenOptions::new().create(true).append(true).open(path);
+        let result = opened.and_then(|mut file| {
+            let mut result = Ok(());
+            write(&mut |text| {
+                if result.is_ok() {
+                    result = file.write_all(text.as_bytes());
+                }
+            });
+            result
+        });
+        if let Err(error) = result {
+            diagnostics::print(format_args!(
+                "cannot write to {path:?}, the file that WAKEFUL_DUMP names: {error}. Here is what \
+                 it was to contain"
+            ));
+            write(&mut diagnostics::print_raw);
+        }
+    }
+}
+
+fn start_thread(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let run: Box<dyn FnOnce() + Send> = Box::new(move || {
+        threads::set_role(ThreadRole::Helper, 0);
+        run();
+    });
+    thread::Builder::new().name(name.into()).spawn(run)?;
+    Ok(())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -46,6 +46,7 @@ mod runtime;
 mod runtime_metrics;
 mod version_note;
 
+pub use crate::census::Hang;
 pub use crate::config::UnhandledPanic;
 pub use crate::stall::{Stall, StallOutcome};
 pub use crate::task_meta::TaskMeta;

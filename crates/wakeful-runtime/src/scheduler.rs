@@ -266,7 +266,7 @@ impl WeakScheduler {
 
 impl ThreadContext for SchedulerHandle {
     fn run(&self, work: &mut dyn FnMut()) {
-        threads::set_role(ThreadRole::Pool);
+        threads::set_role(ThreadRole::Pool, self.info().id.get());
         let _current = context::set_current(self);
         work();
     }

@@ -8,6 +8,7 @@
 //! task that it has seen before.
 
 use std::mem::take;
+use std::panic::Location;
 use std::sync::{Arc, PoisonError, Weak};
 use wakeful_base::list::List;
 use wakeful_base::sync::Mutex;
@@ -17,6 +18,9 @@ use wakeful_task::{OwnedLink, Retained};
 /// The limit on tasks of one step. Bounds the time for which a walk holds up other tasks: each costs
 /// up to two cache misses.
 pub(crate) const TASKS_PER_STEP: usize = if cfg!(wakeful_loom) { 1 } else { 2048 };
+
+/// The limit on tasks that are listed although they have never waited: they are in queues only.
+pub(crate) const NEW_TASKS_MAX: usize = 1000;
 
 /// A walk over one list.
 pub(crate) struct ListWalk {
@@ -102,12 +106,23 @@ fn rotate(list: &mut List<OwnedLink>, tasks: &mut Vec<Retained>) -> bool {
     list.is_empty()
 }
 
+/// A task that has not ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecordedTask {
+    pub(crate) id: u64,
+    pub(crate) spawned_at: &'static Location<'static>,
+    pub(crate) type_name: &'static str,
+}
+
 /// A `LocalSet`, as a census sees it.
 pub(crate) trait WalkedSet: Send + Sync {
     /// Returns the id of the set.
     fn id(&self) -> u64;
     /// Returns the walk over the set's tasks.
     fn walk(&self) -> &ListWalk;
+    /// Returns the tasks that were recorded because the process is watched, for a set that does not
+    /// answer: only its own thread can walk over its list.
+    fn recorded(&self) -> Vec<RecordedTask>;
     /// Wakes the task that polls the set, if any.
     fn wake_poller(&self);
     /// Returns the kernel's id of the thread that the set belongs to, if it is known.

@@ -14,6 +14,10 @@
 //!   Done
 //! ```
 //!
+//! A future that waits notes the kind of thing it waits for, which is its parameter `KIND`: a
+//! [`WaitKind`] as a number. Those that take all permits of a lock are also named as its
+//! holder (`holder.rs`).
+//!
 //! The future takes its permits first and consumes budget afterwards. A task without budget
 //! therefore still gets its place in the queue, and keeps the permits assigned to it until it is
 //! polled again.
@@ -21,13 +25,15 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, Waker};
 
 use wakeful_base::budget;
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::on_unwind::OnUnwind;
+use wakeful_base::waiting::{WAIT_KINDS, WaitKind};
 
 use crate::acquire_error::{AcquireError, TryAcquireError};
+use crate::holder::Claimant;
 use crate::permit_queue::{PermitQueue, Waiter};
 
 /// A set of permits that can be taken and waited for.
@@ -53,7 +59,20 @@ pub(crate) trait PermitSource {
         n: usize,
         waiter: NonNull<Waiter>,
         waker: &Waker,
+        claimant: Option<Claimant>,
     ) -> Result<Enqueued, AcquireError>;
+
+    /// Returns the caller, to be named as the one that waits for all permits of a lock.
+    fn claimant(&self) -> Option<Claimant> {
+        None
+    }
+
+    /// Notes that the caller waits for `n` permits, with a waker that is registered.
+    fn note_wait(&self, kind: WaitKind, n: usize, waker: &Waker);
+
+    /// Notes that the caller has all permits of a lock, or, if not `collected`, that its future
+    /// has them and waits for something else.
+    fn note_holder(&self, _collected: bool) {}
 
     /// Calls `f` with the queue, under the queue's lock.
     fn with_queue<R>(&self, f: impl FnOnce(&mut PermitQueue) -> R) -> R;
@@ -80,8 +99,11 @@ pub(crate) enum Enqueued {
 }
 
 /// A future that resolves once `n` permits have been taken from `source`.
+///
+/// `KIND` is the [`WaitKind`] that it notes when it waits, as a number. If that is `Unknown`, the
+/// caller notes what it waits for.
 #[must_use = "futures do nothing unless polled"]
-pub(crate) struct Acquire<'a, S: PermitSource> {
+pub(crate) struct Acquire<'a, S: PermitSource, const KIND: u8> {
     source: &'a S,
     n: usize,
     phase: Phase,
@@ -97,10 +119,19 @@ enum Phase {
     Done,
 }
 
-impl<'a, S: PermitSource> Acquire<'a, S> {
+impl<'a, S: PermitSource, const KIND: u8> Acquire<'a, S, KIND> {
+    const WAIT_KIND: WaitKind = WAIT_KINDS[KIND as usize];
+
+    /// Its permits are all permits of a lock, so it becomes the lock's only holder.
+    const IS_EXCLUSIVE: bool = matches!(Self::WAIT_KIND, WaitKind::Mutex | WaitKind::RwLockWrite);
+
     #[inline]
     pub(crate) fn new(source: &'a S, n: usize) -> Self {
         Acquire { source, n, phase: Phase::Start, waiter: Waiter::new() }
+    }
+
+    fn claimant(&self) -> Option<Claimant> {
+        if Self::IS_EXCLUSIVE { self.source.claimant() } else { None }
     }
 
     /// Takes the waiter out of the queue, and releases the permits assigned to it.
@@ -144,7 +175,7 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
                 unsafe {
                     let waiter = NonNull::from(&self.waiter);
                     match new.take() {
-                        Some(new) => (true, queue.set_waker(waiter, new)),
+                        Some(new) => (true, queue.set_waker(waiter, new, self.claimant())),
                         None => (queue.will_wake(waiter, waker), None),
                     }
                 }
@@ -171,7 +202,7 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
                 // SAFETY: in `Start` the waiter is in no queue yet. It does not move, because only
                 // `poll` calls this, on a pinned future. `drop` makes it leave.
                 Err(TryAcquireError::NoPermits) => unsafe {
-                    self.source.enqueue(self.n, waiter, cx.waker())
+                    self.source.enqueue(self.n, waiter, cx.waker(), self.claimant())
                 },
             },
             Phase::Queued if self.waiter.is_granted() && !self.source.is_closed() => {
@@ -183,7 +214,7 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
     }
 }
 
-impl<S: PermitSource> Future for Acquire<'_, S> {
+impl<S: PermitSource, const KIND: u8> Future for Acquire<'_, S, KIND> {
     type Output = Result<(), AcquireError>;
 
     #[inline]
@@ -196,9 +227,21 @@ impl<S: PermitSource> Future for Acquire<'_, S> {
                 // call a waker. If that panics, `drop` sees `Queued` and gives everything back.
                 this.phase = Phase::Queued;
                 if enqueued == Enqueued::Waiting {
+                    if !matches!(Self::WAIT_KIND, WaitKind::Unknown) {
+                        this.source.note_wait(Self::WAIT_KIND, this.n, cx.waker());
+                    }
                     return Poll::Pending;
                 }
-                ready!(budget::poll_proceed(cx)).made_progress();
+                let Poll::Ready(unit) = budget::poll_proceed(cx) else {
+                    if Self::IS_EXCLUSIVE {
+                        this.source.note_holder(false);
+                    }
+                    return Poll::Pending;
+                };
+                unit.made_progress();
+                if Self::IS_EXCLUSIVE {
+                    this.source.note_holder(true);
+                }
                 this.phase = Phase::Done;
                 Poll::Ready(Ok(()))
             }
@@ -210,7 +253,7 @@ impl<S: PermitSource> Future for Acquire<'_, S> {
     }
 }
 
-impl<S: PermitSource> Drop for Acquire<'_, S> {
+impl<S: PermitSource, const KIND: u8> Drop for Acquire<'_, S, KIND> {
     #[inline]
     fn drop(&mut self) {
         if self.phase != Phase::Queued {

@@ -5,8 +5,10 @@
 //! already arrived for the next generation; each of them compares the generation and waits again.
 
 use std::fmt;
+use std::task::Waker;
 
 use wakeful_base::sync::Mutex;
+use wakeful_base::waiting::{LeafDetails, WaitKind, address, note_with};
 
 use crate::Notify;
 use crate::cooperative::cooperative;
@@ -71,7 +73,14 @@ impl Barrier {
                 if self.arrivals.lock().generation != generation {
                     return;
                 }
-                notified.await;
+                let wait = |waker: &Waker| {
+                    note_with(WaitKind::Barrier, address(self), waker, || LeafDetails {
+                        waiting: Some(self.arrivals.lock().count as u64),
+                        limit: Some(self.size as u64),
+                        ..LeafDetails::default()
+                    });
+                };
+                notified.wait_with(wait).await;
             }
         };
         cooperative(others).await;

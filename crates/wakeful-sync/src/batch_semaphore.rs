@@ -28,33 +28,50 @@ use wakeful_base::sync::{Mutex, MutexGuard};
 
 use crate::acquire::{Acquire, Enqueued, PermitSource};
 use crate::acquire_error::{AcquireError, TryAcquireError};
+use crate::holder::{Claimant, NotTracked, TrackHolder};
 use crate::permit_queue::{PermitQueue, Waiter};
 use state::{PermitWord, Put, Take};
 use wakeful_base::WakeList;
 use wakeful_base::catch_panic::contain_panic;
+use wakeful_base::waiting::{LeafDetails, WaitKind, address, note_with};
 
 /// The greatest number of permits a semaphore can have.
 ///
 /// The same limit as Tokio's. The word, which also has two flags, could count twice as many.
 pub(crate) const MAX_PERMITS: usize = usize::MAX >> 3;
 
+/// The limit on the waiters that are counted for a debugger.
+pub(crate) const COUNTED_WAITERS_MAX: usize = 1000;
+
 /// A counter of permits, with a queue for tasks that wait for more than there are.
-pub(crate) struct BatchSemaphore {
+///
+/// `H` is a [`HolderWord`](crate::holder::HolderWord) if the semaphore is a lock, whose holder has
+/// all permits.
+pub(crate) struct BatchSemaphore<H = NotTracked> {
     word: PermitWord,
     queue: Mutex<PermitQueue>,
+    holder: H,
 }
 
-impl BatchSemaphore {
+impl<H: TrackHolder> BatchSemaphore<H> {
     #[track_caller]
-    pub(crate) fn new(permits: usize) -> Self {
+    pub(crate) fn new(permits: usize, holder: H) -> Self {
         check_request(permits);
-        BatchSemaphore { word: PermitWord::new(permits), queue: Mutex::new(PermitQueue::new()) }
+        let (word, queue) = (PermitWord::new(permits), Mutex::new(PermitQueue::new()));
+        BatchSemaphore { word, queue, holder }
     }
 
     #[cfg(not(wakeful_loom))]
-    pub(crate) const fn const_new(permits: usize) -> Self {
+    pub(crate) const fn const_new(permits: usize, holder: H) -> Self {
         assert!(permits <= MAX_PERMITS, "a semaphore may not have more than MAX_PERMITS permits");
-        BatchSemaphore { word: PermitWord::new(permits), queue: Mutex::new(PermitQueue::new()) }
+        let (word, queue) = (PermitWord::new(permits), Mutex::new(PermitQueue::new()));
+        BatchSemaphore { word, queue, holder }
+    }
+
+    /// Returns the word that names the holder of all permits.
+    #[inline]
+    pub(crate) fn holder(&self) -> &H {
+        &self.holder
     }
 
     #[inline]
@@ -81,7 +98,7 @@ impl BatchSemaphore {
 
     #[inline]
     #[track_caller]
-    pub(crate) fn acquire(&self, n: usize) -> Acquire<'_, BatchSemaphore> {
+    pub(crate) fn acquire<const KIND: u8>(&self, n: usize) -> Acquire<'_, Self, KIND> {
         check_request(n);
         Acquire::new(self, n)
     }
@@ -92,6 +109,7 @@ impl BatchSemaphore {
         if n == 0 {
             return;
         }
+        self.holder.release();
         match self.word.put(n, || self.queue.lock()) {
             Put::Done => {}
             Put::MustAssign => self.release_to_waiters(n),
@@ -101,7 +119,8 @@ impl BatchSemaphore {
     /// Gives `permits` to waiters. Usually the first one needs exactly that many.
     fn release_to_waiters(&self, permits: usize) {
         let mut queue = self.queue.lock();
-        let Some(waker) = queue.assign_to_one(permits) else {
+        let granted = |claimant| self.holder.grant(claimant);
+        let Some(waker) = queue.assign_to_one(permits, granted) else {
             return self.assign_to_queue(queue, permits);
         };
         if queue.is_empty() {
@@ -134,7 +153,7 @@ impl BatchSemaphore {
     fn assign_to_queue<'a>(&'a self, mut queue: MutexGuard<'a, PermitQueue>, mut permits: usize) {
         let mut wakers = WakeList::new();
         loop {
-            permits = queue.assign(permits, &mut wakers);
+            permits = queue.assign(permits, &mut wakers, |claimant| self.holder.grant(claimant));
             let ended = permits == 0 || queue.is_empty();
             if ended && queue.is_empty() {
                 if self.word.has_waiters() {
@@ -156,7 +175,7 @@ impl BatchSemaphore {
     }
 }
 
-impl PermitSource for BatchSemaphore {
+impl<H: TrackHolder> PermitSource for BatchSemaphore<H> {
     #[inline]
     fn is_closed(&self) -> bool {
         self.word.is_closed()
@@ -176,6 +195,7 @@ impl PermitSource for BatchSemaphore {
         n: usize,
         waiter: NonNull<Waiter>,
         waker: &Waker,
+        claimant: Option<Claimant>,
     ) -> Result<Enqueued, AcquireError> {
         let waker = waker.clone();
         let mut queue = self.queue.lock();
@@ -184,7 +204,7 @@ impl PermitSource for BatchSemaphore {
             Take::Closed => Err(AcquireError::closed()),
             Take::Missing(missing) => {
                 // SAFETY: the caller upholds the contract of `push` for `waiter`.
-                unsafe { queue.push(waiter, missing, waker) };
+                unsafe { queue.push(waiter, missing, claimant, waker) };
                 return Ok(Enqueued::Waiting);
             }
         };
@@ -193,6 +213,24 @@ impl PermitSource for BatchSemaphore {
         // the permits, and they would be lost.
         contain_panic(|| drop(waker));
         outcome
+    }
+
+    fn claimant(&self) -> Option<Claimant> {
+        self.holder.claimant()
+    }
+
+    #[inline]
+    fn note_wait(&self, kind: WaitKind, n: usize, waker: &Waker) {
+        note_with(kind, address(self), waker, || self.describe(n));
+    }
+
+    #[inline]
+    fn note_holder(&self, collected: bool) {
+        if collected {
+            self.holder.hold();
+        } else {
+            self.holder.hold_uncollected();
+        }
     }
 
     fn with_queue<R>(&self, f: impl FnOnce(&mut PermitQueue) -> R) -> R {
@@ -204,11 +242,31 @@ impl PermitSource for BatchSemaphore {
         let mut queue = self.queue.lock();
         // SAFETY: by contract `waiter` is live, and in this queue or in none.
         let assigned = unsafe { queue.remove(waiter, n) };
+        if assigned > 0 {
+            self.holder.release();
+        }
         self.assign_to_queue(queue, assigned);
     }
 }
 
-impl fmt::Debug for BatchSemaphore {
+impl<H: TrackHolder> BatchSemaphore<H> {
+    /// Returns what is known of the semaphore, for a future that waits for `n` of its permits.
+    fn describe(&self, n: usize) -> LeafDetails {
+        let waiting = self.queue.lock().len_up_to(COUNTED_WAITERS_MAX);
+        let available = self.available_permits();
+        // With permits available, the word is of a holder that has just released them.
+        let holder = if available == 0 { self.holder.holder() } else { None };
+        LeafDetails {
+            holder,
+            available: Some(available as u64),
+            wanted: Some(n as u64),
+            waiting: Some(waiting as u64),
+            ..LeafDetails::default()
+        }
+    }
+}
+
+impl<H: TrackHolder> fmt::Debug for BatchSemaphore<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Semaphore").field("permits", &self.available_permits()).finish()
     }

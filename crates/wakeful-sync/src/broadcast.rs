@@ -53,6 +53,7 @@ use std::fmt;
 use wakeful_base::on_unwind::{OnUnwind, drop_all};
 use wakeful_base::sync::Arc;
 use wakeful_base::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use wakeful_base::waiting::WaitKind;
 
 use self::error::{RecvError, SendError, TryRecvError};
 use self::recv::Recv;
@@ -250,7 +251,7 @@ impl<T> Sender<T> {
             if self.ring.queue.load().flag() {
                 return;
             }
-            gone.await;
+            gone.wait_with(|waker| self.ring.note_wait(WaitKind::Closed, waker)).await;
         }
     }
 

@@ -64,6 +64,7 @@ mod batch_semaphore;
 mod blocking;
 pub mod broadcast;
 mod cooperative;
+mod holder;
 pub mod mpsc;
 mod mutex;
 mod notify;

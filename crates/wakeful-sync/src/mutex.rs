@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 use crate::batch_semaphore::BatchSemaphore;
 use crate::blocking::block_on;
+use crate::holder::{HolderWord, TrackHolder};
+use wakeful_base::waiting::WaitKind;
 
 pub use guard::{MappedMutexGuard, MutexGuard};
 pub use owned_guard::{OwnedMappedMutexGuard, OwnedMutexGuard};
@@ -50,7 +52,7 @@ pub use owned_guard::{OwnedMappedMutexGuard, OwnedMutexGuard};
 /// # });
 /// ```
 pub struct Mutex<T: ?Sized> {
-    permit: BatchSemaphore,
+    permit: BatchSemaphore<HolderWord>,
     value: UnsafeCell<T>,
 }
 
@@ -91,7 +93,7 @@ impl<T: ?Sized> Mutex<T> {
     where
         T: Sized,
     {
-        Mutex { permit: BatchSemaphore::new(1), value: UnsafeCell::new(value) }
+        Mutex { permit: BatchSemaphore::new(1, HolderWord::new()), value: UnsafeCell::new(value) }
     }
 
     /// Creates an unlocked mutex around `value`, in a `const` context such as a `static`.
@@ -107,7 +109,10 @@ impl<T: ?Sized> Mutex<T> {
     where
         T: Sized,
     {
-        Mutex { permit: BatchSemaphore::const_new(1), value: UnsafeCell::new(value) }
+        Mutex {
+            permit: BatchSemaphore::const_new(1, HolderWord::new()),
+            value: UnsafeCell::new(value),
+        }
     }
 
     /// Waits for the lock.
@@ -174,6 +179,7 @@ impl<T: ?Sized> Mutex<T> {
     /// ```
     pub async fn lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
         self.take_permit().await;
+        self.permit.holder().mark_owned();
         OwnedMutexGuard { lock: self }
     }
 
@@ -194,7 +200,7 @@ impl<T: ?Sized> Mutex<T> {
     /// assert!(mutex.try_lock().is_ok());
     /// ```
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
-        self.permit.try_acquire(1).map_err(|_| TryLockError(()))?;
+        self.try_take_permit()?;
         Ok(MutexGuard { lock: self })
     }
 
@@ -204,7 +210,8 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// As for [`try_lock`](Self::try_lock).
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
-        self.permit.try_acquire(1).map_err(|_| TryLockError(()))?;
+        self.try_take_permit()?;
+        self.permit.holder().mark_owned();
         Ok(OwnedMutexGuard { lock: self })
     }
 
@@ -224,8 +231,15 @@ impl<T: ?Sized> Mutex<T> {
 
     #[inline]
     async fn take_permit(&self) {
-        let taken = self.permit.acquire(1).await;
+        let taken = self.permit.acquire::<{ WaitKind::Mutex as u8 }>(1).await;
         debug_assert!(taken.is_ok(), "the semaphore of a mutex is never closed");
+    }
+
+    #[inline]
+    fn try_take_permit(&self) -> Result<(), TryLockError> {
+        self.permit.try_acquire(1).map_err(|_| TryLockError(()))?;
+        self.permit.holder().hold();
+        Ok(())
     }
 }
 

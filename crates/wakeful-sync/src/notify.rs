@@ -15,12 +15,13 @@
 //! round that `notify_waiters` has released but not taken out of the line yet.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use wakeful_base::on_unwind::OnUnwind;
+use wakeful_base::waiting::{WaitKind, address, note};
 
 use crate::wait_queue::{WaitQueue, WaitStatus, Waiter, WaiterStage, Word};
 
@@ -454,6 +455,22 @@ unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) 
     }
 }
 
+impl Notified<'_> {
+    /// Waits for the notification as a part of something else: calls `note` with the waker if it
+    /// has to wait.
+    pub(crate) async fn wait_with(self, note: impl Fn(&Waker)) {
+        let mut notified = pin!(self);
+        poll_fn(|cx| {
+            let polled = notified.as_mut().poll_with(Some(cx.waker()));
+            if polled.is_pending() {
+                note(cx.waker());
+            }
+            polled
+        })
+        .await;
+    }
+}
+
 macro_rules! notified_future {
     ($future:ty) => {
         impl $future {
@@ -485,8 +502,9 @@ macro_rules! notified_future {
                 self.poll_with(None).is_ready()
             }
 
+            /// Polls without noting what the task waits for: the caller does that.
             #[inline]
-            fn poll_with(self: Pin<&mut Self>, waker: Option<&Waker>) -> Poll<()> {
+            pub(crate) fn poll_with(self: Pin<&mut Self>, waker: Option<&Waker>) -> Poll<()> {
                 // SAFETY: `waiting` is not moved out of `this`; `notify` is `Unpin` and need not be
                 // pinned.
                 let this = unsafe { self.get_unchecked_mut() };
@@ -499,8 +517,12 @@ macro_rules! notified_future {
             type Output = ();
 
             #[inline]
-            fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-                self.poll_with(Some(cx.waker()))
+            fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+                let polled = self.as_mut().poll_with(Some(cx.waker()));
+                if polled.is_pending() {
+                    note(WaitKind::Notify, address::<Notify>(&self.notify), cx.waker());
+                }
+                polled
             }
         }
 

@@ -14,13 +14,16 @@ use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::mem::{ManuallyDrop, MaybeUninit};
+use std::task::Waker;
 
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
+use wakeful_base::waiting::{LeafDetails, WaitKind, address, note_with};
 
 use crate::Notify;
 use crate::cooperative::consume_budget;
+use crate::holder::{HolderWord, TrackHolder};
 
 /// A value that is initialized once, possibly by asynchronous code.
 ///
@@ -46,6 +49,8 @@ pub struct OnceCell<T> {
     is_set: AtomicBool,
     value: UnsafeCell<MaybeUninit<T>>,
     init_permit: Notify,
+    /// The task that has the permit. Unknown while it is passed from one initializer to the next.
+    initializer: HolderWord,
 }
 
 // SAFETY: `&OnceCell` gives access to `&T`, and lets one thread store a `T` that another one drops.
@@ -54,13 +59,17 @@ unsafe impl<T: Sync + Send> Sync for OnceCell<T> {}
 unsafe impl<T: Send> Send for OnceCell<T> {}
 
 /// The right to set the value, which goes to the next waiter when it is dropped.
-struct InitPermit<'a>(&'a Notify);
+struct InitPermit<'a> {
+    permit: &'a Notify,
+    initializer: &'a HolderWord,
+}
 
 impl Drop for InitPermit<'_> {
     fn drop(&mut self) {
         // The initializer may have panicked, or returned an error for the caller. A panic of the
         // next task's waker must not abort the process or replace that error, so it is contained.
-        contain_panic(|| self.0.notify_one());
+        self.initializer.release();
+        contain_panic(|| self.permit.notify_one());
     }
 }
 
@@ -71,6 +80,7 @@ impl<T> OnceCell<T> {
             is_set: AtomicBool::new(false),
             value: UnsafeCell::new(MaybeUninit::uninit()),
             init_permit: Notify::with_permit(),
+            initializer: HolderWord::new(),
         }
     }
 
@@ -81,6 +91,7 @@ impl<T> OnceCell<T> {
             is_set: AtomicBool::new(false),
             value: UnsafeCell::new(MaybeUninit::uninit()),
             init_permit: Notify::with_permit(),
+            initializer: HolderWord::new(),
         }
     }
 
@@ -103,6 +114,7 @@ impl<T> OnceCell<T> {
             is_set: AtomicBool::new(true),
             value: UnsafeCell::new(MaybeUninit::new(value)),
             init_permit: Notify::const_new(),
+            initializer: HolderWord::new(),
         }
     }
 
@@ -143,7 +155,7 @@ impl<T> OnceCell<T> {
             return Err(SetError::AlreadyInitializedError(value));
         }
         if self.init_permit.try_take_permit() {
-            self.set_value(value, InitPermit(&self.init_permit));
+            self.set_value(value, self.permit_taken());
             return Ok(());
         }
         if self.initialized() {
@@ -238,15 +250,28 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return Err(value);
         }
-        notified.await;
+        notified.wait_with(|waker| self.note_wait(waker)).await;
         // Once the value is set, no permit is given out, so the wait was ended by `notify_waiters`.
         // Without a value, it was ended by the permit.
         if let Some(value) = self.get() {
             return Err(value);
         }
-        let permit = InitPermit(&self.init_permit);
+        let permit = self.permit_taken();
         consume_budget().await;
         Ok(permit)
+    }
+
+    /// Notes that the caller has taken the permit, and returns the guard that gives it back.
+    fn permit_taken(&self) -> InitPermit<'_> {
+        self.initializer.hold();
+        InitPermit { permit: &self.init_permit, initializer: &self.initializer }
+    }
+
+    fn note_wait(&self, waker: &Waker) {
+        note_with(WaitKind::OnceCell, address(self), waker, || LeafDetails {
+            holder: self.initializer.holder(),
+            ..LeafDetails::default()
+        });
     }
 
     fn set_value(&self, value: T, permit: InitPermit<'_>) -> &T {
@@ -259,7 +284,7 @@ impl<T> OnceCell<T> {
         // SAFETY: we have the permit and the value is not set, so no other thread accesses it.
         self.value.with_mut(|place| unsafe { (*place).write(value) });
         self.is_set.store(true, Release);
-        permit.0.notify_waiters();
+        permit.permit.notify_waiters();
         self.get().expect("the value was set above")
     }
 
@@ -276,6 +301,7 @@ impl<T> OnceCell<T> {
         let value = is_set.then(|| unsafe { self.value.with(|value| (*value).assume_init_read()) });
         self.is_set.store(false, Relaxed);
         self.init_permit = Notify::with_permit();
+        self.initializer = HolderWord::new();
         value
     }
 }
@@ -298,6 +324,7 @@ impl<T> From<T> for OnceCell<T> {
             is_set: AtomicBool::new(true),
             value: UnsafeCell::new(MaybeUninit::new(value)),
             init_permit: Notify::new(),
+            initializer: HolderWord::new(),
         }
     }
 }

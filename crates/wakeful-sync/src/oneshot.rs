@@ -63,6 +63,7 @@ use std::task::{Context, Poll, ready};
 
 use wakeful_base::budget;
 use wakeful_base::on_unwind::hold_during;
+use wakeful_base::waiting::{LeafDetails, WaitKind, address, note_with};
 
 use self::cell::{CellRef, ChannelCell};
 use self::error::{RecvError, TryRecvError};
@@ -134,6 +135,11 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender { cell }, Receiver { cell: Some(cell) })
 }
 
+/// What is known of a channel on which one end waits for the other.
+fn both_ends() -> LeafDetails {
+    LeafDetails { senders: Some(1), receivers: Some(1), ..LeafDetails::default() }
+}
+
 impl<T> Sender<T> {
     /// Sends `t` without waiting.
     ///
@@ -193,6 +199,7 @@ impl<T> Sender<T> {
         let coop = ready!(budget::poll_proceed(cx));
         // SAFETY: this is the sender, borrowed by `&mut self`, so it has not left the cell.
         if !self.is_closed() && unsafe { self.cell().register_tx_waker(cx.waker()) } {
+            note_with(WaitKind::Closed, address(self.cell()), cx.waker(), both_ends);
             return Poll::Pending;
         }
         coop.made_progress();
@@ -339,7 +346,10 @@ impl<T> Future for Receiver<T> {
             // returns `Ready`.
             result = unsafe { ChannelCell::try_receive(&mut self.cell) };
         }
-        let value = ready!(result);
+        let Poll::Ready(value) = result else {
+            note_with(WaitKind::OneshotRecv, cell.addr().get() as u64, cx.waker(), both_ends);
+            return Poll::Pending;
+        };
         coop.made_progress();
         Poll::Ready(value.ok_or(RecvError(())))
     }

@@ -27,6 +27,16 @@
 //! | `links` | the lock's holder |
 //!
 //! The owner is the future that the waiter is a part of.
+//!
+//! On 64-bit platforms the upper half of `needed` names the task that waits for all permits of a
+//! lock (see `holder.rs`). The grant passes the name to the lock:
+//!
+//! ```text
+//!   63       62                30 29                0
+//!   ┌───────┬────────────────────┬───────────────────┐
+//!   │ NAMED │ claimant (33 bits) │ permits missing   │   or, without NAMED, 63 bits of permits
+//!   └───────┴────────────────────┴───────────────────┘
+//! ```
 
 use std::marker::PhantomPinned;
 use std::ptr::NonNull;
@@ -39,9 +49,49 @@ use wakeful_base::sync::atomic::AtomicUsize;
 
 use wakeful_base::WakeList;
 
+use crate::holder::Claimant;
+
+/// How many permits a waiter needs, and its task.
+#[derive(Clone, Copy)]
+struct Needed(usize);
+
+impl Needed {
+    const NAMED: usize = 1 << (usize::BITS - 1);
+    const SHIFT: u32 = usize::BITS - 1 - Claimant::BITS_IN_WAITER;
+    const MISSING: usize = (1 << Needed::SHIFT) - 1;
+
+    fn new(missing: usize, claimant: Option<Claimant>) -> Needed {
+        match claimant {
+            Some(claimant) if Claimant::BITS_IN_WAITER != 0 && missing <= Needed::MISSING => {
+                let bits = claimant.bits() as usize;
+                Needed(Needed::NAMED | bits << Needed::SHIFT | missing)
+            }
+            _ => Needed(missing),
+        }
+    }
+
+    #[inline]
+    fn missing(self) -> usize {
+        if self.0 & Needed::NAMED == 0 { self.0 } else { self.0 & Needed::MISSING }
+    }
+
+    #[inline]
+    fn claimant(self) -> Option<Claimant> {
+        let named = self.0 & Needed::NAMED != 0;
+        named.then(|| Claimant::from_bits((self.0 >> Needed::SHIFT) as u64))
+    }
+
+    /// Returns the word after some of the missing permits, but not all, were assigned.
+    fn after(self, assigned: usize) -> Needed {
+        debug_assert!(assigned < self.missing(), "a waiter that needs nothing is granted");
+        Needed(self.0 - assigned)
+    }
+}
+
 /// A future's entry in a [`PermitQueue`].
 pub(crate) struct Waiter {
-    /// How many permits are missing. After the store of 0 only the owner touches the waiter.
+    /// How many permits are missing, as a [`Needed`]. After the store of 0 only the owner touches
+    /// the waiter.
     needed: AtomicUsize,
     waker: UnsafeCell<Option<Waker>>,
     links: Links<Waiter>,
@@ -83,6 +133,12 @@ impl Waiter {
         self.needed.load(Acquire) == 0
     }
 
+    /// Returns what is missing. Only under the queue's lock.
+    #[inline]
+    fn needed(&self) -> Needed {
+        Needed(self.needed.load(Relaxed))
+    }
+
     /// Takes the waker that a waiter keeps when it is removed without a grant.
     ///
     /// # Safety
@@ -108,13 +164,25 @@ impl PermitQueue {
         self.waiters.is_empty()
     }
 
-    /// Appends `waiter`, which needs `needed` permits.
+    /// Returns the number of waiters, or `max` if there are more.
+    pub(crate) fn len_up_to(&self, max: usize) -> usize {
+        self.waiters.len_up_to(max)
+    }
+
+    /// Appends `waiter`, which needs `needed` permits, for `claimant` if that is to be named.
     ///
     /// # Safety
     /// `waiter` must be live and in no queue, and must not move until it has been granted or
     /// removed.
-    pub(crate) unsafe fn push(&mut self, waiter: NonNull<Waiter>, needed: usize, waker: Waker) {
+    pub(crate) unsafe fn push(
+        &mut self,
+        waiter: NonNull<Waiter>,
+        needed: usize,
+        claimant: Option<Claimant>,
+        waker: Waker,
+    ) {
         debug_assert_ne!(needed, 0, "a waiter needs at least one permit");
+        let Needed(needed) = Needed::new(needed, claimant);
         // SAFETY: the waiter is live and in no queue, so only its owner, the caller, accesses it.
         unsafe {
             let waiter = waiter.as_ref();
@@ -125,7 +193,8 @@ impl PermitQueue {
         unsafe { self.waiters.push_back(waiter) };
     }
 
-    /// Stores `waker` as the one to call and returns the previous one.
+    /// Stores `waker` as the one to call and returns the previous one. The permits that are still
+    /// missing are for `claimant`: the future may have been moved to another task.
     ///
     /// # Safety
     /// `waiter` must be in this queue.
@@ -133,10 +202,15 @@ impl PermitQueue {
         &mut self,
         waiter: NonNull<Waiter>,
         waker: Waker,
+        claimant: Option<Claimant>,
     ) -> Option<Waker> {
-        // SAFETY: a waiter in this queue is live. Its waker belongs to the holder of the queue's
-        // lock, and that is the caller, since it has the `&mut` to the queue.
-        unsafe { waiter.as_ref().waker.with_mut(|place| (*place).replace(waker)) }
+        // SAFETY: a waiter in this queue is live.
+        let waiter = unsafe { waiter.as_ref() };
+        let needed = Needed::new(waiter.needed().missing(), claimant);
+        waiter.needed.store(needed.0, Relaxed);
+        // SAFETY: the waker of a waiter in this queue belongs to the holder of the queue's lock,
+        // and that is the caller, since it has the `&mut` to the queue.
+        unsafe { waiter.waker.with_mut(|place| (*place).replace(waker)) }
     }
 
     /// Returns whether `waiter`'s waker wakes the same task as `waker`.
@@ -166,36 +240,55 @@ impl PermitQueue {
             self.waiters.remove(waiter);
             waiter.as_ref()
         };
-        let assigned = n - waiter.needed.load(Relaxed);
+        let assigned = n - waiter.needed().missing();
         waiter.needed.store(n, Relaxed);
         assigned
     }
 
-    /// Grants the first waiter and returns its waker, if it needs exactly `permits`.
+    /// Grants the first waiter and returns its waker, if it needs exactly `permits`. Before that,
+    /// calls `granted` if the waiter is named.
     #[inline]
-    pub(crate) fn assign_to_one(&mut self, permits: usize) -> Option<Waker> {
+    pub(crate) fn assign_to_one(
+        &mut self,
+        permits: usize,
+        granted: impl FnOnce(Claimant),
+    ) -> Option<Waker> {
         let first = self.waiters.front()?;
         // SAFETY: a waiter in the queue is live, since its owner must remove it before dropping it.
-        if unsafe { first.as_ref() }.needed.load(Relaxed) != permits {
+        let needed = unsafe { first.as_ref() }.needed();
+        if needed.missing() != permits {
             return None;
+        }
+        if let Some(claimant) = needed.claimant() {
+            granted(claimant);
         }
         self.grant_first(first)
     }
 
     /// Assigns permits to waiters in their order, until there are no more permits or waiters or
-    /// `wakers` is full. Returns how many permits are left.
+    /// `wakers` is full. Returns how many permits are left. Calls `granted` before it grants a
+    /// named waiter.
     #[inline]
-    pub(crate) fn assign(&mut self, mut permits: usize, wakers: &mut WakeList) -> usize {
+    pub(crate) fn assign(
+        &mut self,
+        mut permits: usize,
+        wakers: &mut WakeList,
+        mut granted: impl FnMut(Claimant),
+    ) -> usize {
         while permits > 0 && wakers.can_push() {
             let Some(first) = self.waiters.front() else { break };
             // SAFETY: as in `assign_to_one`.
-            let needed = unsafe { first.as_ref() }.needed.load(Relaxed);
-            if needed > permits {
+            let needed = unsafe { first.as_ref() }.needed();
+            let missing = needed.missing();
+            if missing > permits {
                 // SAFETY: it is still linked, so still live.
-                unsafe { first.as_ref() }.needed.store(needed - permits, Relaxed);
+                unsafe { first.as_ref() }.needed.store(needed.after(permits).0, Relaxed);
                 return 0;
             }
-            permits -= needed;
+            permits -= missing;
+            if let Some(claimant) = needed.claimant() {
+                granted(claimant);
+            }
             if let Some(waker) = self.grant_first(first) {
                 wakers.push(waker);
             }

@@ -28,8 +28,14 @@ use std::sync::Arc;
 
 use crate::batch_semaphore::BatchSemaphore;
 use crate::blocking::block_on;
+use crate::holder::{HolderWord, TrackHolder};
 use crate::mutex::TryLockError;
 use held_permits::{HeldPermits, OwnedHeldPermits};
+
+use wakeful_base::waiting::WaitKind;
+
+const READ: u8 = WaitKind::RwLockRead as u8;
+const WRITE: u8 = WaitKind::RwLockWrite as u8;
 
 pub use owned_read_guard::OwnedRwLockReadGuard;
 pub use owned_write_guard::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard};
@@ -73,7 +79,7 @@ const MAX_READERS: u32 = 10;
 /// ```
 pub struct RwLock<T: ?Sized> {
     max_readers: u32,
-    permits: BatchSemaphore,
+    permits: BatchSemaphore<HolderWord>,
     value: UnsafeCell<T>,
 }
 
@@ -116,7 +122,7 @@ impl<T: ?Sized> RwLock<T> {
             max_reads <= MAX_READERS,
             "a RwLock may not be created with more than {MAX_READERS} readers"
         );
-        let permits = BatchSemaphore::new(max_reads as usize);
+        let permits = BatchSemaphore::new(max_reads as usize, HolderWord::new());
         RwLock { max_readers: max_reads, permits, value: UnsafeCell::new(value) }
     }
 
@@ -151,7 +157,7 @@ impl<T: ?Sized> RwLock<T> {
             max_reads <= MAX_READERS,
             "a RwLock may not be created with more than `u32::MAX >> 3` readers"
         );
-        let permits = BatchSemaphore::const_new(max_reads as usize);
+        let permits = BatchSemaphore::const_new(max_reads as usize, HolderWord::new());
         RwLock { max_readers: max_reads, permits, value: UnsafeCell::new(value) }
     }
 
@@ -162,7 +168,7 @@ impl<T: ?Sized> RwLock<T> {
     /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
     /// access it was already given is released.
     pub async fn read(&self) -> RwLockReadGuard<'_, T> {
-        self.take_permits(1).await;
+        self.take_permits::<READ>(1).await;
         // SAFETY: the permit has been taken, so no writer accesses the value.
         unsafe { RwLockReadGuard::new(HeldPermits::new(&self.permits, 1), self.value.get()) }
     }
@@ -196,7 +202,7 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
-        self.take_permits(1).await;
+        self.take_permits::<READ>(1).await;
         let value = self.value.get();
         // SAFETY: the permit has been taken, so no writer accesses the value.
         unsafe { OwnedRwLockReadGuard::new(OwnedHeldPermits::new(self, 1), value) }
@@ -243,7 +249,7 @@ impl<T: ?Sized> RwLock<T> {
     /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
     /// access it was already given is released.
     pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
-        self.take_permits(self.max_readers).await;
+        self.take_permits::<WRITE>(self.max_readers).await;
         let held = HeldPermits::new(&self.permits, self.max_readers);
         // SAFETY: all permits have been taken, so no other guard accesses the value.
         unsafe { RwLockWriteGuard::new(held, self.value.get()) }
@@ -268,7 +274,8 @@ impl<T: ?Sized> RwLock<T> {
     /// access it was already given is released.
     pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
         let all = self.max_readers;
-        self.take_permits(all).await;
+        self.take_permits::<WRITE>(all).await;
+        self.permits.holder().mark_owned();
         let value = self.value.get();
         // SAFETY: all permits have been taken, so no other guard accesses the value.
         unsafe { OwnedRwLockWriteGuard::new(OwnedHeldPermits::new(self, all), value) }
@@ -281,6 +288,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Returns an error if a reader or writer holds the lock, or a task waits for it.
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
         self.try_take_permits(self.max_readers)?;
+        self.permits.holder().hold();
         let held = HeldPermits::new(&self.permits, self.max_readers);
         // SAFETY: all permits have been taken, so no other guard accesses the value.
         Ok(unsafe { RwLockWriteGuard::new(held, self.value.get()) })
@@ -294,6 +302,8 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
         let all = self.max_readers;
         self.try_take_permits(all)?;
+        self.permits.holder().hold();
+        self.permits.holder().mark_owned();
         let value = self.value.get();
         // SAFETY: all permits have been taken, so no other guard accesses the value.
         Ok(unsafe { OwnedRwLockWriteGuard::new(OwnedHeldPermits::new(self, all), value) })
@@ -314,8 +324,8 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     #[inline]
-    async fn take_permits(&self, n: u32) {
-        let taken = self.permits.acquire(n as usize).await;
+    async fn take_permits<const KIND: u8>(&self, n: u32) {
+        let taken = self.permits.acquire::<KIND>(n as usize).await;
         debug_assert!(taken.is_ok(), "the semaphore of a lock is never closed");
     }
 

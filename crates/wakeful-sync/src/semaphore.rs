@@ -10,8 +10,12 @@ use std::sync::Arc;
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::batch_semaphore::{BatchSemaphore, MAX_PERMITS};
 use crate::blocking::block_on;
+use crate::holder::NotTracked;
+use wakeful_base::waiting::WaitKind;
 
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
+
+const SEMAPHORE: u8 = WaitKind::Semaphore as u8;
 
 /// A counting semaphore whose permits asynchronous code can wait for.
 ///
@@ -56,7 +60,7 @@ impl Semaphore {
     /// Panics if `permits` exceeds [`MAX_PERMITS`](Self::MAX_PERMITS).
     #[track_caller]
     pub fn new(permits: usize) -> Self {
-        Semaphore { permits: BatchSemaphore::new(permits) }
+        Semaphore { permits: BatchSemaphore::new(permits, NotTracked) }
     }
 
     /// Creates a semaphore with `permits` permits, in a `const` context such as a `static`.
@@ -73,7 +77,7 @@ impl Semaphore {
     /// Panics if `permits` exceeds [`MAX_PERMITS`](Self::MAX_PERMITS).
     #[cfg(not(wakeful_loom))]
     pub const fn const_new(permits: usize) -> Self {
-        Semaphore { permits: BatchSemaphore::const_new(permits) }
+        Semaphore { permits: BatchSemaphore::const_new(permits, NotTracked) }
     }
 
     /// Returns how many permits are available at the moment.
@@ -139,7 +143,7 @@ impl Semaphore {
     /// # });
     /// ```
     pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.permits.acquire(1).await?;
+        self.permits.acquire::<SEMAPHORE>(1).await?;
         Ok(SemaphorePermit::new(self, 1))
     }
 
@@ -165,7 +169,7 @@ impl Semaphore {
     /// # });
     /// ```
     pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.permits.acquire(n as usize).await?;
+        self.permits.acquire::<SEMAPHORE>(n as usize).await?;
         Ok(SemaphorePermit::new(self, n as usize))
     }
 
@@ -268,7 +272,7 @@ impl Semaphore {
     /// # });
     /// ```
     pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.permits.acquire(1).await?;
+        self.permits.acquire::<SEMAPHORE>(1).await?;
         Ok(OwnedSemaphorePermit::new(self, 1))
     }
 
@@ -286,7 +290,7 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.permits.acquire(n as usize).await?;
+        self.permits.acquire::<SEMAPHORE>(n as usize).await?;
         Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
 

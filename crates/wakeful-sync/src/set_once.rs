@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use wakeful_base::sync::UnsafeCell;
+use wakeful_base::waiting::{WaitKind, address, note};
 
 use crate::wait_queue::{Round, WaitQueue, Waiter, Word};
 
@@ -145,7 +146,11 @@ impl Future for UntilSet<'_> {
         let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
         // SAFETY: the waiter is this future's own and enters only this queue. `drop` makes it
         // leave.
-        unsafe { self.queue.poll_over(Round::FIRST, waiter, cx.waker()) }.map(drop)
+        let polled = unsafe { self.queue.poll_over(Round::FIRST, waiter, cx.waker()) };
+        if polled.is_pending() {
+            note(WaitKind::OnceCell, address(self.queue), cx.waker());
+        }
+        polled.map(drop)
     }
 }
 

@@ -54,11 +54,13 @@ mod state;
 
 use std::fmt;
 use std::ops::Deref;
+use std::task::Waker;
 
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::on_unwind::hold_during;
 use wakeful_base::sync::atomic::Ordering::{AcqRel, Relaxed};
 use wakeful_base::sync::{Arc, RwLockReadGuard};
+use wakeful_base::waiting::WaitKind;
 
 use self::error::{RecvError, SendError};
 use self::state::{Changed, WatchState};
@@ -508,7 +510,9 @@ impl<T> Sender<T> {
                     return;
                 }
                 // After the wake-up there may be receivers again.
-                gone.await;
+                let state = &*self.state;
+                let wait = |waker: &Waker| state.note_wait(WaitKind::Closed, waker);
+                gone.wait_with(wait).await;
             }
         };
         cooperative(wait).await;

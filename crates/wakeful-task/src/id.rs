@@ -56,7 +56,8 @@ impl Id {
     }
 
     /// Returns the id that is this number, unless it is zero.
-    pub(crate) fn from_u64(id: u64) -> Option<Id> {
+    #[doc(hidden)]
+    pub fn from_u64(id: u64) -> Option<Id> {
         NonZeroU64::new(id).map(Id)
     }
 

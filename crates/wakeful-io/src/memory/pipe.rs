@@ -5,6 +5,7 @@ use std::task::{Context, Poll, Waker};
 use wakeful_base::call_now;
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::Mutex;
+use wakeful_base::waiting::{LeafDetails, WaitKind, address, note_with};
 
 use crate::traits::ReadBuf;
 
@@ -85,16 +86,19 @@ pub(super) fn poll_locked<T>(
         }
         let stored = locked.waker_of(side);
         if wakes_same_task(stored, cx.waker()) {
-            return Poll::Pending;
+            break;
         }
         if deferred.cloned.is_some() {
             mem::swap(stored, &mut deferred.cloned);
-            return Poll::Pending;
+            break;
         }
         drop(locked);
         deferred.cloned = Some(cx.waker().clone());
         locked = pipe.lock();
     }
+    drop(locked);
+    note_with(WaitKind::Pipe, address(pipe), cx.waker(), || pipe.lock().describe());
+    Poll::Pending
 }
 
 impl Pipe {
@@ -120,7 +124,17 @@ impl Pipe {
         if !wakes_same_task(stored, cx.waker()) {
             deferred.cloned = stored.replace(cx.waker().clone());
         }
+        note_with(WaitKind::Pipe, address(self), cx.waker(), || self.describe());
         Poll::Pending
+    }
+
+    /// Returns what is known of the pipe, for a task that waits for it.
+    fn describe(&self) -> LeafDetails {
+        LeafDetails {
+            available: Some(self.unread_len() as u64),
+            limit: Some(self.len_max as u64),
+            ..LeafDetails::default()
+        }
     }
 
     fn waker_of(&mut self, side: Side) -> &mut Option<Waker> {

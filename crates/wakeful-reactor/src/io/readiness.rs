@@ -1,16 +1,18 @@
 //! A future that waits for readiness. Any number of them may wait for one descriptor.
 
-use super::registration::{ReadyEvent, outcome};
+use super::registration::{ReadyEvent, outcome, wait_kind};
 use super::slot::{IoSlot, IoWaiter};
 use crate::Interest;
 use std::future::Future;
 use std::io;
 use std::marker::PhantomPinned;
+use std::os::fd::RawFd;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
 use wakeful_base::list::Links;
 use wakeful_base::sync::UnsafeCell;
+use wakeful_base::waiting::note;
 
 /// The future of [`Registration::readiness`](super::Registration::readiness).
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub struct Readiness<'a> {
     interest: Interest,
     /// Whether the waiter has been added to the slot's list.
     is_waiting: bool,
+    /// The descriptor, for notes.
+    fd: RawFd,
     /// The node in the slot's list. Once `is_waiting` is set, it is accessed under the slot's lock
     /// only.
     waiter: UnsafeCell<IoWaiter>,
@@ -33,12 +37,13 @@ unsafe impl Send for Readiness<'_> {}
 unsafe impl Sync for Readiness<'_> {}
 
 impl<'a> Readiness<'a> {
-    pub(super) fn new(slot: &'a IoSlot, interest: Interest) -> Readiness<'a> {
+    pub(super) fn new(slot: &'a IoSlot, interest: Interest, fd: RawFd) -> Readiness<'a> {
         let waiter = IoWaiter { links: Links::new(), waker: None, interest, is_woken: false };
         Readiness {
             slot,
             interest,
             is_waiting: false,
+            fd,
             waiter: UnsafeCell::new(waiter),
             _pinned: PhantomPinned,
         }
@@ -82,6 +87,7 @@ impl Future for Readiness<'_> {
         std::mem::swap(&mut waiter.waker, &mut waker);
         drop(waiters);
         drop(waker);
+        note(wait_kind(interest), this.fd as u64, cx.waker());
         Poll::Pending
     }
 }

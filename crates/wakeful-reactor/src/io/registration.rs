@@ -10,6 +10,7 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use wakeful_base::budget;
+use wakeful_base::waiting::{WaitKind, note};
 
 /// A registered descriptor.
 ///
@@ -82,10 +83,31 @@ impl Registration {
         cx: &mut Context<'_>,
         direction: Direction,
     ) -> Poll<io::Result<ReadyEvent>> {
+        self.poll_ready_for(cx, direction, wait_kind(direction.interest()), self.fd_number())
+    }
+
+    /// The same as [`poll_ready`](Self::poll_ready), as a part of a wait for something else, which
+    /// is noted as `kind` and `detail`.
+    #[inline]
+    fn poll_ready_for(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        kind: WaitKind,
+        detail: u64,
+    ) -> Poll<io::Result<ReadyEvent>> {
         let unit = ready!(budget::poll_proceed(cx));
-        let state = ready!(self.slot().poll(cx.waker(), direction));
+        let Poll::Ready(state) = self.slot().poll(cx.waker(), direction) else {
+            note(kind, detail, cx.waker());
+            return Poll::Pending;
+        };
         unit.made_progress();
         Poll::Ready(outcome(state, direction.interest()))
+    }
+
+    /// Returns the descriptor, for notes.
+    fn fd_number(&self) -> u64 {
+        self.fd.map_or(0, |fd| fd as u64)
     }
 
     /// Calls `operation` whenever the descriptor is ready, until it does not return `WouldBlock`.
@@ -96,10 +118,27 @@ impl Registration {
         &self,
         cx: &mut Context<'_>,
         direction: Direction,
+        operation: impl FnMut() -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        let kind = wait_kind(direction.interest());
+        self.poll_io_for(cx, direction, kind, self.fd_number(), operation)
+    }
+
+    /// The same as [`poll_io`](Self::poll_io), as a part of a wait for something else, which is
+    /// noted as `kind` and `detail`.
+    ///
+    /// # Errors
+    /// As for [`poll_io`](Self::poll_io).
+    pub fn poll_io_for<R>(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        kind: WaitKind,
+        detail: u64,
         mut operation: impl FnMut() -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
         loop {
-            let event = ready!(self.poll_ready(cx, direction))?;
+            let event = ready!(self.poll_ready_for(cx, direction, kind, detail))?;
             match operation() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.clear(event),
                 result => return Poll::Ready(result),
@@ -131,7 +170,7 @@ impl Registration {
     ///
     /// Any number of these futures may wait at the same time.
     pub fn readiness(&self, interest: Interest) -> Readiness<'_> {
-        Readiness::new(self.slot(), interest)
+        Readiness::new(self.slot(), interest, self.fd.unwrap_or(0))
     }
 
     /// Calls `operation` whenever the descriptor is ready, until it does not return `WouldBlock`.
@@ -180,6 +219,12 @@ impl Drop for Registration {
 }
 
 /// Returns the result of a wait for `interest` that ended in this state.
+/// Returns what a wait for `interest` is noted as.
+pub(super) fn wait_kind(interest: Interest) -> WaitKind {
+    let is_write_only = interest.is_writable() && !interest.is_readable();
+    if is_write_only { WaitKind::IoWrite } else { WaitKind::IoRead }
+}
+
 pub(super) fn outcome(state: IoSlotState, interest: Interest) -> io::Result<ReadyEvent> {
     if state.is_shutdown() {
         let why = if state.is_broken() { Stopped::Broken } else { Stopped::ShutDown };

@@ -14,6 +14,7 @@ use std::task::{Context, Poll, Waker, ready};
 use wakeful_base::budget;
 use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
+use wakeful_base::waiting::{WaitKind, note};
 use wakeful_base::{CallWaker, WakeList};
 
 #[derive(Debug)]
@@ -68,7 +69,7 @@ impl PendingSignals {
         let index = listeners.add();
         let seen = channel.deliveries.load(Relaxed);
         drop(listeners);
-        Listener { channel, index, seen }
+        Listener { channel, index, seen, signal }
     }
 }
 
@@ -129,13 +130,18 @@ pub struct Listener<'b> {
     index: usize,
     /// The number of deliveries that the listener has seen.
     seen: u64,
+    /// The index of the signal: its number minus one.
+    signal: usize,
 }
 
 impl Listener<'_> {
     /// Waits for the next delivery on behalf of the task of `cx`, and pays a unit of its budget.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let unit = ready!(budget::poll_proceed(cx));
-        ready!(self.poll_delivery(cx.waker()));
+        if self.poll_delivery(cx.waker()).is_pending() {
+            note(WaitKind::Signal, self.signal as u64 + 1, cx.waker());
+            return Poll::Pending;
+        }
         unit.made_progress();
         Poll::Ready(())
     }

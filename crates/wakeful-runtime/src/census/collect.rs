@@ -7,7 +7,7 @@ use crate::scheduler::SchedulerHandle;
 use crate::scheduler::current_thread::Drive;
 use crate::scheduler::multi_thread::{StuckThread, Walked};
 use crate::stall::OsThread;
-use crate::task_walk;
+use crate::task_walk::{self, RecordedTask};
 use std::fs;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,21 +47,24 @@ pub(crate) struct Observer {
 }
 
 /// An actor that waited at the last census.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct SeenActor {
     id: u64,
     since: Instant,
-    /// What it waited for. An actor that was asked still waits for the same if this is unchanged.
     last: (WaitKind, u64),
-    was_asked: bool,
+    /// What it answered when it was asked, if it has not been polled since.
+    answer: Option<Leaves>,
 }
 
 /// Whom to ask for leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ask {
+pub(crate) enum Ask<'a> {
     Nobody,
-    /// Those that wait for other tasks: locks, channels, ends of tasks.
+    /// Those that wait for other tasks (locks, channels, ends of tasks), and have not answered since
+    /// their last poll. The snapshot has the earlier answers of the others.
     Suspects,
+    /// The actors with these ids.
+    These(&'a [u64]),
     /// Some of each group.
     Everybody,
 }
@@ -72,6 +75,8 @@ struct WalkedRuntime {
     tasks: Vec<Retained>,
     stuck: Vec<StuckWorker>,
     queued_jobs: Vec<(u64, &'static Location<'static>)>,
+    /// Tasks that no walk has reached.
+    recorded: Vec<RecordedTask>,
     polls: u64,
 }
 
@@ -95,27 +100,31 @@ struct WalkedProcess {
 
 impl Observer {
     /// Takes a census of `runtimes` and all `LocalSet`s and threads in `block_on`, over a time of at
-    /// least `gap`.
+    /// least `gap`. Without a gap, it only sees what stood still since the last census.
     pub(crate) fn observe(
         &mut self,
         runtimes: &[SchedulerHandle],
         gap: Duration,
-        ask: Ask,
+        ask: Ask<'_>,
     ) -> Snapshot {
         let _one = lock(&ONE_AT_A_TIME);
         let mut before = walk_all(runtimes);
         self.update(&before);
-        mark(&before);
-        let restless = find_restless(&before, gap);
-        // The census counts references, so it must have one to each task only.
-        before.runtimes.iter_mut().for_each(|runtime| runtime.tasks.clear());
-        let after = walk_all(runtimes);
-        self.update(&after);
-        let mut snapshot = self.snapshot(&before, &after, &restless);
+        let (restless, after) = if gap.is_zero() {
+            (Vec::new(), None)
+        } else {
+            let restless = find_restless(&before, gap);
+            // The census counts references, so it must have one to each task only.
+            before.runtimes.iter_mut().for_each(|runtime| runtime.tasks.clear());
+            let after = walk_all(runtimes);
+            self.update(&after);
+            (restless, Some(after))
+        };
+        let after = after.as_ref().unwrap_or(&before);
+        let mut snapshot = self.snapshot(&before, after, &restless);
         if ask != Ask::Nobody {
-            self.ask(&mut snapshot, &after, ask);
+            self.ask(&mut snapshot, after, ask);
         }
-        mark(&after);
         snapshot
     }
 
@@ -129,22 +138,19 @@ impl Observer {
         let mut note = |id: u64, waits: Option<Waits>| {
             let Some(waits) = waits else { return };
             let last = (waits.kind, waits.detail);
-            let before = self.seen(id);
-            let still = before
-                .is_some_and(|before| waits.is_seen || (before.was_asked && before.last == last));
-            let since = before.filter(|_| still).map_or(walked.at, |before| before.since);
-            let was_asked =
-                before.is_some_and(|before| before.was_asked) && !waits.is_seen && still;
-            now.push(SeenActor { id, since, last, was_asked });
+            let before = self.seen(id).filter(|_| waits.is_seen);
+            let since = before.map_or(walked.at, |before| before.since);
+            let answer = before.and_then(|before| before.answer.clone());
+            now.push(SeenActor { id, since, last, answer });
         };
         for task in walked.runtimes.iter().flat_map(|runtime| &runtime.tasks) {
             if task.phase() != Phase::Complete {
-                note(task.id().as_u64(), task.slot().waits());
+                note(task.id().as_u64(), task.slot().look());
             }
         }
         for record in threads::all() {
             if record.block_on() == BlockOn::Pending {
-                note(record.slot().id(), record.slot().waits());
+                note(record.slot().id(), record.slot().look());
             }
             // A job has an id of its own, so it is the same one if it was seen before.
             let job = Waits { kind: WaitKind::Unknown, detail: 0, is_seen: true };
@@ -154,6 +160,11 @@ impl Observer {
         }
         now.sort_unstable_by_key(|seen| seen.id);
         self.seen = now;
+    }
+
+    /// Returns what an actor answered earlier, if it has not been polled since.
+    fn answer(&self, id: u64) -> Option<Leaves> {
+        self.seen(id)?.answer.clone()
     }
 
     fn snapshot(
@@ -190,7 +201,7 @@ impl Observer {
                     state,
                     last: task.slot().waits().filter(|_| state == ActorState::Waiting),
                     unchanged_for: unchanged_for(id),
-                    leaves: None,
+                    leaves: self.answer(id),
                     // Without the census' own reference.
                     wakers: Some(task.other_refs().saturating_sub(1)),
                     has_join_handle: task.has_join_handle(),
@@ -205,6 +216,9 @@ impl Observer {
         }
         for record in &records {
             add_thread(&mut actors, record, &unchanged_for);
+            if let Some(waits) = actors.last_mut().filter(|last| last.id == record.slot().id()) {
+                waits.leaves = self.answer(waits.id);
+            }
         }
         add_queued_jobs(&mut actors, after);
         actors.sort_by_key(|actor| actor.id);
@@ -225,8 +239,8 @@ impl Observer {
     }
 
     /// Asks actors that have stood still, and adds their leaves to the snapshot.
-    fn ask(&mut self, snapshot: &mut Snapshot, walked: &WalkedProcess, whom: Ask) {
-        let chosen = choose(snapshot, whom);
+    fn ask(&mut self, snapshot: &mut Snapshot, walked: &WalkedProcess, whom: Ask<'_>) {
+        let chosen = self.choose(snapshot, whom);
         if chosen.is_empty() {
             return;
         }
@@ -251,100 +265,120 @@ impl Observer {
             }
         }
         drop(asking);
+        self.refresh(snapshot, walked, &records, &chosen);
         for (id, leaves) in answers {
             let Ok(at) = snapshot.actors.binary_search_by_key(&id, |actor| actor.id) else {
                 continue;
             };
-            snapshot.actors[at].leaves = Some(leaves);
-        }
-        for &id in &chosen {
-            if let Ok(at) = self.seen.binary_search_by_key(&id, |seen| seen.id) {
-                self.seen[at].was_asked = true;
+            let actor = &mut snapshot.actors[at];
+            if actor.state == ActorState::Waiting {
+                actor.leaves = Some(leaves.clone());
+                if let Ok(at) = self.seen.binary_search_by_key(&id, |seen| seen.id) {
+                    self.seen[at].answer = Some(leaves);
+                }
             }
         }
-        refresh(snapshot, walked, &records, &chosen);
     }
-}
 
-/// Takes the state of asked actors anew: an answer may have let one go on.
-fn refresh(
-    snapshot: &mut Snapshot,
-    walked: &WalkedProcess,
-    records: &[Arc<ThreadRecord>],
-    chosen: &[u64],
-) {
-    let tasks = walked.runtimes.iter().flat_map(|runtime| &runtime.tasks);
-    let tasks = tasks.map(|task| {
-        let is_idle = task.phase() == Phase::Idle;
-        (
-            task.id().as_u64(),
-            is_idle,
-            task.slot().waits(),
-            Some(task.other_refs().saturating_sub(1)),
-        )
-    });
-    let threads = records.iter().map(|record| {
-        let is_idle = record.block_on() == BlockOn::Pending;
-        (record.slot().id(), is_idle, record.slot().waits(), record.wakers())
-    });
-    for (id, is_idle, waits, wakers) in tasks.chain(threads) {
-        if chosen.binary_search(&id).is_err() {
-            continue;
-        }
-        let Ok(at) = snapshot.actors.binary_search_by_key(&id, |actor| actor.id) else { continue };
-        let actor = &mut snapshot.actors[at];
-        if is_idle {
-            (actor.last, actor.wakers) = (waits, wakers);
-            actor.unchanged_for += walked.at.elapsed();
-        } else {
-            actor.state = ActorState::Queued;
-            actor.leaves = None;
-            actor.unchanged_for = Duration::ZERO;
-        }
-    }
-}
-
-/// Returns the ids of the actors to ask, sorted.
-fn choose(snapshot: &Snapshot, whom: Ask) -> Vec<u64> {
-    let is_suspect = |actor: &&Actor| {
-        let outside = |kind| {
-            matches!(
-                kind,
-                WaitKind::Time
-                    | WaitKind::IoRead
-                    | WaitKind::IoWrite
-                    | WaitKind::Signal
-                    | WaitKind::Process
-            )
+    /// Returns the ids of the actors to ask, sorted.
+    fn choose(&self, snapshot: &Snapshot, whom: Ask<'_>) -> Vec<u64> {
+        let is_suspect = |actor: &&Actor| {
+            // A task without a waker has lost it. A poll might set it going, and hide that.
+            actor.state == ActorState::Waiting
+                && actor.wakers != Some(0)
+                && actor.unchanged_for > Duration::ZERO
+                && match whom {
+                    Ask::Nobody => false,
+                    Ask::Suspects => actor.leaves.is_none() && waits_for_others(actor),
+                    Ask::These(ids) => ids.contains(&actor.id),
+                    Ask::Everybody => true,
+                }
         };
-        actor.state == ActorState::Waiting
-            && actor.unchanged_for > Duration::ZERO
-            && (whom == Ask::Everybody || !actor.last.is_some_and(|last| outside(last.kind)))
-    };
-    let key = |actor: &Actor| {
-        let site = actor.site.map_or(0, |site| std::ptr::from_ref(site).addr());
-        let last = actor.last.map(|last| match last.kind {
-            // Each deadline is another; they are of the same group.
-            WaitKind::Time => (last.kind, 0),
-            kind => (kind, last.detail),
-        });
-        (actor.kind, site, last)
-    };
-    let mut suspects: Vec<&Actor> = snapshot.actors.iter().filter(is_suspect).collect();
-    suspects.sort_by_key(|actor| (key(actor).1, key(actor).2, actor.id));
-    let mut chosen = Vec::new();
-    let (mut group, mut in_group) = (None, 0);
-    for actor in suspects {
-        if group != Some(key(actor)) {
-            (group, in_group) = (Some(key(actor)), 0);
+        let mut suspects: Vec<_> = snapshot.actors.iter().filter(is_suspect).collect();
+        suspects.sort_by_key(|actor| (group_of(actor), actor.id));
+        let mut chosen = Vec::new();
+        let (mut group, mut in_group) = (None, 0);
+        for actor in suspects {
+            if group != Some(group_of(actor)) {
+                (group, in_group) = (Some(group_of(actor)), 0);
+            }
+            in_group += 1;
+            if in_group <= ASKED_PER_GROUP_MAX && chosen.len() < ASKED_MAX {
+                chosen.push(actor.id);
+            }
         }
-        in_group += 1;
-        if in_group <= ASKED_PER_GROUP_MAX && chosen.len() < ASKED_MAX {
-            chosen.push(actor.id);
+        chosen.sort_unstable();
+        chosen
+    }
+
+    /// Takes the state of asked actors anew: an answer may have let one go on.
+    fn refresh(
+        &mut self,
+        snapshot: &mut Snapshot,
+        walked: &WalkedProcess,
+        records: &[Arc<ThreadRecord>],
+        chosen: &[u64],
+    ) {
+        let tasks = walked.runtimes.iter().flat_map(|runtime| &runtime.tasks);
+        let tasks = tasks.filter(|task| chosen.binary_search(&task.id().as_u64()).is_ok());
+        let tasks = tasks.map(|task| {
+            let is_idle = task.phase() == Phase::Idle;
+            // Without the census' own reference.
+            let wakers = Some(task.other_refs().saturating_sub(1));
+            (task.id().as_u64(), is_idle, task.slot().look(), wakers)
+        });
+        let threads = records.iter().filter(|r| chosen.binary_search(&r.slot().id()).is_ok());
+        let threads = threads.map(|record| {
+            let is_idle = record.block_on() == BlockOn::Pending;
+            (record.slot().id(), is_idle, record.slot().look(), record.wakers())
+        });
+        let now = Instant::now();
+        for (id, is_idle, waits, wakers) in tasks.chain(threads) {
+            let Ok(at) = snapshot.actors.binary_search_by_key(&id, |actor| actor.id) else {
+                continue;
+            };
+            let actor = &mut snapshot.actors[at];
+            actor.leaves = None;
+            let Some(waits) = waits.filter(|_| is_idle) else {
+                actor.state = ActorState::Queued;
+                actor.unchanged_for = Duration::ZERO;
+                continue;
+            };
+            (actor.last, actor.wakers) = (Some(waits), wakers);
+            let Ok(at) = self.seen.binary_search_by_key(&id, |seen| seen.id) else { continue };
+            let seen = &mut self.seen[at];
+            // The poll that was asked for does not count, if it has changed nothing.
+            if seen.last != (waits.kind, waits.detail) {
+                (seen.since, seen.last) = (now, (waits.kind, waits.detail));
+            }
+            seen.answer = None;
+            actor.unchanged_for = now - seen.since;
         }
     }
-    chosen.sort_unstable();
-    chosen
+}
+
+/// Returns whether an actor waits for something that other tasks have to do.
+fn waits_for_others(actor: &Actor) -> bool {
+    let Some(last) = actor.last else { return true };
+    !matches!(
+        last.kind,
+        WaitKind::Time
+            | WaitKind::IoRead
+            | WaitKind::IoWrite
+            | WaitKind::Signal
+            | WaitKind::Process
+    )
+}
+
+/// Actors of the same group wait at the same place of the program for the same thing.
+fn group_of(actor: &Actor) -> (usize, Option<(WaitKind, u64)>) {
+    let site = actor.site.map_or(0, |site| std::ptr::from_ref(site).addr());
+    let last = actor.last.map(|last| match last.kind {
+        // Each deadline is another.
+        WaitKind::Time => (last.kind, 0),
+        kind => (kind, last.detail),
+    });
+    (site, last)
 }
 
 impl WalkedRuntime {
@@ -365,18 +399,6 @@ fn find_restless(walked: &WalkedProcess, gap: Duration) -> Vec<u64> {
     // A task whose note is still marked was not polled.
     active.retain(|task| !task.slot().waits().is_some_and(|waits| waits.is_seen));
     active.into_iter().map(|task| task.id().as_u64()).collect()
-}
-
-/// Marks what all actors wait for as seen.
-fn mark(walked: &WalkedProcess) {
-    for task in walked.runtimes.iter().flat_map(|runtime| &runtime.tasks) {
-        task.slot().mark_seen();
-    }
-    for record in threads::all() {
-        if record.block_on() == BlockOn::Pending {
-            record.slot().mark_seen();
-        }
-    }
 }
 
 fn walk_all(runtimes: &[SchedulerHandle]) -> WalkedProcess {
@@ -433,6 +455,7 @@ fn walk_all(runtimes: &[SchedulerHandle]) -> WalkedProcess {
             tasks: unique(tasks),
             stuck: Vec::new(),
             queued_jobs: Vec::new(),
+            recorded: if is_done { Vec::new() } else { set.recorded() },
             polls: 0,
         });
     }
@@ -483,7 +506,8 @@ fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
                     thread: thread.map(|thread| thread.describe()),
                 });
             }
-            let found = WalkedRuntime { state, tasks, stuck, queued_jobs, polls };
+            let found =
+                WalkedRuntime { state, tasks, stuck, queued_jobs, recorded: Vec::new(), polls };
             if drive == Drive::Stopped { (None, false) } else { (Some(found), !is_done) }
         }
         SchedulerHandle::MultiThread(scheduler) => {
@@ -507,7 +531,8 @@ fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
                 tasks.extend(task);
             }
             let (tasks, stuck) = (unique(tasks), in_user_code);
-            let found = WalkedRuntime { state, tasks, stuck, queued_jobs, polls };
+            let found =
+                WalkedRuntime { state, tasks, stuck, queued_jobs, recorded: Vec::new(), polls };
             if scheduler.is_shut_down() { (None, false) } else { (Some(found), is_incomplete) }
         }
     }
@@ -572,7 +597,7 @@ fn add_thread(
     let job = record.job();
     if let Some((id, site)) = job {
         let mut runs = actor(id, ActorKind::BlockingJob, site, ActorState::Running);
-        runs.unchanged_for = unchanged_for(id);
+        (runs.runtime, runs.unchanged_for) = (record.own_runtime(), unchanged_for(id));
         actors.push(runs);
     }
     let state = match record.block_on() {
@@ -590,17 +615,17 @@ fn add_thread(
     actors.push(waits);
 }
 
-/// Adds tasks that a thread is stuck in, and that no walk has reached.
+/// Adds tasks that no walk has reached: those that a thread is stuck in, and those of a `LocalSet`
+/// that does not answer.
 fn add_unlisted(actors: &mut Vec<Actor>, runtime: &WalkedRuntime) {
-    for stuck in &runtime.stuck {
-        let (Some(id), Some(site)) = (stuck.task, stuck.site) else { continue };
+    let mut add = |id, kind, site, type_name, state| {
         actors.push(Actor {
             id,
-            kind: ActorKind::Task,
+            kind,
             runtime: runtime.state.id,
             site: Some(site),
-            type_name: "",
-            state: ActorState::Running,
+            type_name,
+            state,
             last: None,
             unchanged_for: Duration::ZERO,
             leaves: None,
@@ -610,6 +635,15 @@ fn add_unlisted(actors: &mut Vec<Actor>, runtime: &WalkedRuntime) {
             busy_for: Duration::ZERO,
             thread: None,
         });
+    };
+    for stuck in &runtime.stuck {
+        if let (Some(id), Some(site)) = (stuck.task, stuck.site) {
+            add(id, ActorKind::Task, site, "", ActorState::Running);
+        }
+    }
+    for task in &runtime.recorded {
+        let RecordedTask { id, spawned_at, type_name } = *task;
+        add(id, ActorKind::LocalTask, spawned_at, type_name, ActorState::Queued);
     }
 }
 

@@ -113,7 +113,7 @@ pub(crate) struct Actor {
     pub(crate) thread: Option<(u32, String)>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum ActorKind {
     Task,
     /// A task of a `LocalSet`.
@@ -127,7 +127,7 @@ pub(crate) enum ActorKind {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum ActorState {
     /// Being polled, or about to be.
     Running,

@@ -25,12 +25,22 @@ use std::panic::Location;
 use std::time::Duration;
 use wakeful_base::waiting::{Stack, WaitKind};
 
+/// Appends formatted text to a string.
+macro_rules! put {
+    ($into:expr, $($format:tt)+) => {{
+        use std::fmt::Write as _;
+        // Writing to a string does not fail.
+        _ = write!($into, $($format)+);
+    }};
+}
+pub(crate) use put;
+
 mod cores;
 mod explain;
 mod facts;
 mod graph;
 
-pub(crate) use explain::{Names, push_actor, push_duration, push_wait};
+pub(crate) use explain::{LISTED_MAX, Names, push_actor, push_duration, push_runtime, push_wait};
 
 /// An actor that was polled more recently than this may go on. Much longer than a census takes, so
 /// that all waiting actors in a verdict were seen to wait at the same time; a passing notification
@@ -39,15 +49,15 @@ pub(crate) const UNCHANGED_MIN: Duration = Duration::from_millis(100);
 
 /// "All asleep" is certain after this time. Longer, because it rests on the count of threads that
 /// could do something, which the operating system and the program change at any time.
-const ASLEEP_MIN: Duration = Duration::from_millis(500);
+const ASLEEP_MIN: Duration = Duration::from_millis(300);
 
 /// A lost waker is certain after this time, if another actor waits for the task: a program may end
 /// a task that waits for nothing by shutting its runtime down.
-const LOST_MIN: Duration = Duration::from_secs(1);
+const LOST_MIN: Duration = Duration::from_millis(300);
 
 /// A task that no other actor waits for and that has lost its waker, a blocked worker, a starved
 /// task, and a lock that is held across a wait are reported after this time.
-const LONG: Duration = Duration::from_secs(1);
+const LONG: Duration = Duration::from_millis(300);
 
 /// A lock with as many waiters is reported after [`UNCHANGED_MIN`].
 const CROWD: usize = 16;
@@ -229,6 +239,8 @@ enum Extra {
     Forgotten(u64),
     /// How many parties are at a barrier, and how many it needs.
     Parties(u64, u64),
+    /// All actors wait, some of them for locks whose holders are not recorded.
+    UnknownHolders,
     /// The tasks that do not get a turn.
     Starved(usize),
 }

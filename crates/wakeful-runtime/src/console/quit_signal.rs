@@ -5,10 +5,10 @@
 //! one, as the runtime's own does.
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(super) use handler::{Requests, install};
+pub(super) use handler::install;
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-pub(super) use none::{Requests, install};
+pub(super) use none::install;
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod handler {
@@ -89,23 +89,13 @@ mod handler {
     }
 
     impl Requests {
-        /// Waits for a request, or until `interval` is over. Returns whether there is a request.
-        pub(crate) fn wait(&mut self, interval: Option<Duration>) -> bool {
-            let Requests(stream) = self;
+        /// Waits for a request.
+        pub(crate) fn wait(&mut self) {
             let mut bytes = [0; 64];
-            if stream.set_read_timeout(interval).is_err() {
-                // The process has closed the descriptor behind the console's back.
-                std::thread::sleep(interval.unwrap_or(Duration::MAX));
-                return false;
-            }
             // Requests that came during a dump are answered by one.
-            match stream.read(&mut bytes) {
-                Ok(1..) => true,
-                Ok(0) => {
-                    std::thread::sleep(interval.unwrap_or(Duration::MAX));
-                    false
-                }
-                Err(_timeout) => false,
+            while !matches!(self.0.read(&mut bytes), Ok(1..)) {
+                // The process has closed the descriptor behind the console's back.
+                std::thread::sleep(Duration::from_secs(1));
             }
         }
     }
@@ -114,7 +104,7 @@ mod handler {
         let errno = __errno_location();
         // SAFETY: the C library's own location, valid on the calling thread.
         let before = unsafe { *errno };
-        if getpid().cast_unsigned() == PROCESS.load(Relaxed) {
+        if getpid() as u32 == PROCESS.load(Relaxed) {
             // SAFETY: writes one byte of a static. The descriptor is never closed by the runtime.
             unsafe { write(WRITE_END.load(Relaxed), b"q".as_ptr().cast(), 1) };
         } else {
@@ -167,7 +157,6 @@ mod handler {
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod none {
     use std::io;
-    use std::time::Duration;
 
     /// Requests cannot be made on this platform.
     #[derive(Debug)]
@@ -181,7 +170,7 @@ mod none {
     }
 
     impl Requests {
-        pub(crate) fn wait(&mut self, _interval: Option<Duration>) -> bool {
+        pub(crate) fn wait(&mut self) {
             match *self {}
         }
     }

@@ -10,6 +10,9 @@ use wakeful_base::diagnostics;
 /// costs some hundred nanoseconds for each task.
 const REPORT_INTERVAL_DEFAULT: Duration = Duration::from_millis(500);
 
+/// The shortest time between two looks.
+const REPORT_INTERVAL_MIN: Duration = Duration::from_millis(1);
+
 /// The settings of a console that somebody has asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Settings {
@@ -21,10 +24,31 @@ pub(super) struct Settings {
     pub(super) asks: bool,
     /// The time between two looks for deadlocks, if they are reported.
     pub(super) report_interval: Option<Duration>,
+    /// Hangs that are only likely are reported too.
+    pub(super) reports_likely: bool,
     pub(super) dump_path: Option<PathBuf>,
 }
 
+impl Default for Settings {
+    /// The settings if only a callback asks for a console.
+    fn default() -> Settings {
+        Settings {
+            dumps: false,
+            records: false,
+            asks: true,
+            report_interval: None,
+            reports_likely: false,
+            dump_path: None,
+        }
+    }
+}
+
 impl Settings {
+    /// Returns the time between two looks for deadlocks.
+    pub(super) fn report_interval(&self) -> Duration {
+        self.report_interval.unwrap_or(REPORT_INTERVAL_DEFAULT)
+    }
+
     /// Returns the settings, or `None` if no console is asked for.
     pub(super) fn from_env() -> Option<Settings> {
         let (console, report) =
@@ -46,13 +70,7 @@ impl Settings {
         report: Option<&OsStr>,
         complain: &mut dyn FnMut(String),
     ) -> Settings {
-        let mut settings = Settings {
-            dumps: console.is_some_and(is_on),
-            records: false,
-            asks: true,
-            report_interval: None,
-            dump_path: None,
-        };
+        let mut settings = Settings { dumps: console.is_some_and(is_on), ..Settings::default() };
         let words = console.filter(|value| is_on(value)).map(OsStr::to_string_lossy);
         for word in words.iter().flat_map(|words| words.split(',')).map(str::trim) {
             match word {
@@ -65,18 +83,21 @@ impl Settings {
                 )),
             }
         }
-        if let Some(value) = report.filter(|value| is_on(value)).map(OsStr::to_string_lossy) {
+        let words = report.filter(|value| is_on(value)).map(OsStr::to_string_lossy);
+        for word in words.iter().flat_map(|words| words.split(',')).map(str::trim) {
             settings.records = true;
-            let ms = value.strip_suffix("ms").and_then(|number| number.trim().parse().ok());
-            if ms.is_none() && value.trim() != "1" {
-                complain(format!(
-                    "WAKEFUL_DEADLOCK_REPORT is {value:?}, which means nothing; it may be 1, or the \
-                     time between two looks, such as 100ms. {} ms are used",
-                    REPORT_INTERVAL_DEFAULT.as_millis()
-                ));
+            let interval = settings.report_interval.get_or_insert(REPORT_INTERVAL_DEFAULT);
+            let ms = word.strip_suffix("ms").and_then(|number| number.trim().parse().ok());
+            match (word, ms) {
+                (_, Some(ms)) => *interval = Duration::from_millis(ms).max(REPORT_INTERVAL_MIN),
+                ("likely", None) => settings.reports_likely = true,
+                ("1" | "", None) => {}
+                (other, None) => complain(format!(
+                    "WAKEFUL_DEADLOCK_REPORT contains {other:?}, which means nothing; it may be 1, \
+                     the time between two looks such as 100ms, likely, or both with a comma in \
+                     between"
+                )),
             }
-            let interval = ms.map_or(REPORT_INTERVAL_DEFAULT, Duration::from_millis);
-            settings.report_interval = Some(interval.max(Duration::from_millis(1)));
         }
         settings
     }
@@ -129,6 +150,9 @@ mod tests {
         assert!(settings.dumps && settings.records && settings.asks);
         assert_eq!(settings.report_interval, Some(Duration::from_millis(50)));
         assert!(complaints.is_empty());
+        let (settings, complaints) = parse("", "20ms,likely");
+        assert!(settings.reports_likely && complaints.is_empty());
+        assert_eq!(settings.report_interval, Some(Duration::from_millis(20)));
         let (settings, _) = parse("0", "1");
         assert!(!settings.dumps);
         assert_eq!(settings.report_interval, Some(REPORT_INTERVAL_DEFAULT));

@@ -2,10 +2,11 @@
 
 use super::{Handle, LocalOptions, LocalRuntime, Runtime, version_note};
 use crate::blocking::Pool;
+use crate::census::Hang;
 use crate::config::{
     Callback, Config, TaskCallback, TaskHooks, ThreadConfig, ThreadNaming, UnhandledPanic,
 };
-use crate::console;
+use crate::console::{self, HangCallback};
 use crate::driver::{DriverParts, EventsMax};
 use crate::scheduler::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
 use crate::stall::{Stall, StallConfig};
@@ -57,6 +58,7 @@ pub struct Builder {
     enable_time: bool,
     start_paused: bool,
     stall: StallConfig,
+    on_deadlock: Option<HangCallback>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,6 +139,7 @@ impl Builder {
             enable_time: false,
             start_paused: false,
             stall: StallConfig::from_env(),
+            on_deadlock: None,
         }
     }
 
@@ -674,6 +677,45 @@ impl Builder {
         self
     }
 
+    /// Calls `f` when tasks of the process are found to be deadlocked.
+    ///
+    /// `f` is called once for each [`Hang`] that is certain, on a thread of its own, which looks
+    /// every half second: tasks that hold locks and wait for each other, that wait for the end of
+    /// each other, and so on. The thread is started with the first runtime that asks for it, and
+    /// looks at all runtimes built from then on.
+    ///
+    /// To print such hangs to stderr without changing the program, set the environment variable
+    /// `WAKEFUL_DEADLOCK_REPORT=1`.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use wakeful::{runtime::Builder, task::JoinHandle};
+    ///
+    /// let (tx, hangs) = mpsc::channel();
+    /// let runtime = Builder::new_multi_thread()
+    ///     .worker_threads(1)
+    ///     .on_deadlock(move |hang| _ = tx.send((hang.kind(), hang.to_string())))
+    ///     .build()?;
+    ///
+    /// // Two tasks that wait for the end of each other.
+    /// let (to_first, handle) = wakeful::sync::oneshot::channel::<JoinHandle<()>>();
+    /// let first = runtime.spawn(async { _ = handle.await.unwrap().await });
+    /// let second = runtime.spawn(async { _ = first.await });
+    /// to_first.send(second).unwrap();
+    ///
+    /// let (kind, text) = hangs.recv().unwrap();
+    /// assert_eq!(kind, "join cycle");
+    /// println!("{text}");
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn on_deadlock<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn(&Hang) + Send + Sync + 'static,
+    {
+        self.on_deadlock = Some(Arc::new(f));
+        self
+    }
+
     /// Builds the runtime and starts its workers.
     ///
     /// # Errors
@@ -726,20 +768,20 @@ impl Builder {
 
     fn build_current_thread(&self, bound_to: Option<ThreadId>) -> io::Result<Runtime> {
         version_note::print_once();
-        console::prepare();
+        console::prepare(self.on_deadlock.is_some());
         let driver = DriverParts::new(self.enable_io.then_some(self.events_max))?;
         let info = self.info(&driver);
         let scheduler = current_thread::new(self.config(), self.pool(0), info, driver, bound_to);
         scheduler.stalls.start_pinned_monitor()?;
         let scheduler = SchedulerHandle::CurrentThread(scheduler);
-        console::add_runtime(&scheduler);
+        console::add_runtime(&scheduler, self.on_deadlock.clone());
         Ok(Runtime::from_handle(Handle::new(scheduler)))
     }
 
     #[track_caller]
     fn build_multi_thread(&self) -> io::Result<Runtime> {
         version_note::print_once();
-        console::prepare();
+        console::prepare(self.on_deadlock.is_some());
         assert!(
             !self.start_paused,
             "`Builder::start_paused` called for a multi-thread runtime, whose clock cannot be paused; \
@@ -753,7 +795,7 @@ impl Builder {
         match started {
             Ok(scheduler) => {
                 let scheduler = SchedulerHandle::MultiThread(scheduler);
-                console::add_runtime(&scheduler);
+                console::add_runtime(&scheduler, self.on_deadlock.clone());
                 Ok(Runtime::from_handle(Handle::new(scheduler)))
             }
             Err(error) => {

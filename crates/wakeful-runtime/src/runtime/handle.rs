@@ -213,7 +213,8 @@ impl Handle {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _driving = drive(&self.scheduler, Entered::MayBlockInPlace, "Handle::block_on");
-        self.scheduler.stalls().while_pinned(None, || block_on(future))
+        let (site, runtime) = (Location::caller(), self.scheduler.info().id.get());
+        self.scheduler.stalls().while_pinned(None, || block_on(future, site, runtime))
     }
 
     /// Returns the kind of the runtime.

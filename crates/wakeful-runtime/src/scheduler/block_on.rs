@@ -58,11 +58,14 @@ pub(crate) fn with_root<F: Future>(future: F, drive: impl FnOnce(Root<'_>)) -> O
     root.output
 }
 
-/// Polls `future` until it is ready, and returns its output.
-#[track_caller]
-pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    let site = Location::caller();
-    with_root(future, |root| poll_to_end(root, site, 0))
+/// Polls `future` until it is ready, and returns its output. For a `block_on` called at `site` in
+/// the runtime with this id.
+pub(crate) fn block_on<F: Future>(
+    future: F,
+    site: &'static Location<'static>,
+    runtime: u64,
+) -> F::Output {
+    with_root(future, |root| poll_to_end(root, site, runtime))
         .expect("`poll_to_end` returns when the future is ready")
 }
 

@@ -23,7 +23,7 @@ use std::cell::Cell;
 use std::ptr;
 use wakeful_base::sync::TryMutex;
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
-use wakeful_task::{Header, Runnable, TaskRef};
+use wakeful_task::{Header, Retained, Runnable, TaskRef};
 
 /// After how many pushes a producer moves the stack to the list. Low enough that a consumer holds
 /// the lock for about a microsecond if it has to move the rest, high enough that the lock costs a
@@ -184,6 +184,23 @@ impl InjectionQueue {
         let moved = self.refill(&mut fifo, len, ptr::null_mut());
         self.fifo_len.store(len + moved, Release);
         len + moved
+    }
+
+    /// Takes references to the tasks of up to `max` entries, oldest first.
+    pub(crate) fn retain_some(&self, max: usize) -> Vec<Retained> {
+        // Allocated outside the lock: the allocator may be user code.
+        let mut tasks = Vec::with_capacity(max.min(self.len()));
+        let fifo = self.fifo.lock();
+        let mut next = fifo.first;
+        while tasks.len() < tasks.capacity() {
+            let Some(task) = TaskRef::new(next) else { break };
+            // SAFETY: the entry is in the list, which is locked, and keeps its task alive.
+            unsafe {
+                next = task.as_ref().queue_next().load(Relaxed);
+                tasks.push(Retained::new(task));
+            }
+        }
+        tasks
     }
 
     /// Appends the reversed stack to the list, which has `len` entries, and leaves `replacement` in

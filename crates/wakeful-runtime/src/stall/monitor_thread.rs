@@ -52,7 +52,7 @@ impl MonitorThread {
     pub(crate) fn start(&self, look: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         let mut thread = self.thread.lock();
         let thread_main: Box<dyn FnOnce() + Send> = Box::new(|| {
-            threads::set_role(ThreadRole::Helper);
+            threads::set_role(ThreadRole::Helper, 0);
             look();
         });
         *thread = Some(thread::Builder::new().name("wakeful-monitor".into()).spawn(thread_main)?);

@@ -60,7 +60,7 @@ impl StallReporter {
         let queue = self.queue.clone();
         queue.state.lock().has_thread = true;
         let thread_main: Box<dyn FnOnce() + Send> = Box::new(move || {
-            threads::set_role(ThreadRole::Helper);
+            threads::set_role(ThreadRole::Helper, 0);
             while let Some(stall) = queue.next() {
                 contain_panic(|| config.report(&stall));
             }

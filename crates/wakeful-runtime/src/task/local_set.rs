@@ -40,6 +40,7 @@ use std::panic::Location;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use wakeful_base::waiting::{WaitKind, note};
 use wakeful_task::{Id, JoinHandle};
 
 pub use current::LocalEnterGuard;
@@ -234,11 +235,13 @@ impl Future for LocalSet {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let _polling = self.owner.begin_poll(cx.waker());
         if self.owner.run_tasks() {
+            note(WaitKind::Turn, 0, cx.waker());
             cx.waker().wake_by_ref();
             Poll::Pending
         } else if self.owner.is_empty() {
             Poll::Ready(())
         } else {
+            note(WaitKind::AnyTask, 0, cx.waker());
             Poll::Pending
         }
     }

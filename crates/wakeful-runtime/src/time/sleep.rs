@@ -8,9 +8,10 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomPinned;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use wakeful_base::budget::{poll_proceed, try_defer};
+use wakeful_base::waiting::{WaitKind, note};
 
 /// The duration from which a new sleep is assumed not to be due at its first poll.
 ///
@@ -213,7 +214,14 @@ impl Sleep {
         }
         let is_far = match self.phase() {
             Phase::Elapsed => return Ok(Poll::Ready(())),
-            Phase::Armed => return Ok(self.timer.poll(cx.waker())),
+            Phase::Armed => {
+                let polled = self.timer.poll(cx.waker());
+                if polled.is_pending() {
+                    let clock = &self.timer.time().clock;
+                    note_deadline(clock.deadline_ns(self.deadline.into_std()), cx.waker());
+                }
+                return Ok(polled);
+            }
             Phase::New { is_far } => is_far,
         };
         let deadline_ns = time.clock.deadline_ns(self.deadline.into_std());
@@ -226,12 +234,22 @@ impl Sleep {
             // it.
             if is_past || try_defer(cx.waker()) {
                 self.set_phase(Phase::Elapsed);
-                return Ok(if is_past { Poll::Ready(()) } else { Poll::Pending });
+                if is_past {
+                    return Ok(Poll::Ready(()));
+                }
+                note(WaitKind::Turn, 0, cx.waker());
+                return Ok(Poll::Pending);
             }
         }
         self.timer.arm(deadline_ns, Some(cx.waker().clone()))?;
+        note_deadline(deadline_ns, cx.waker());
         Ok(Poll::Pending)
     }
+}
+
+#[inline]
+fn note_deadline(deadline_ns: u64, waker: &Waker) {
+    note(WaitKind::Time, deadline_ns / 1_000, waker);
 }
 
 /// Creates a timer of the current runtime. Panic messages name `call`.

@@ -2,7 +2,9 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
+
+use wakeful_base::waiting::WaitKind;
 
 use super::Receiver;
 use super::error::{RecvError, TryRecvError};
@@ -40,7 +42,10 @@ impl<T: Clone> Future for Recv<'_, T> {
             let waiter = unsafe { Pin::new_unchecked(&this.waiter) };
             // SAFETY: the waiter enters only this queue, and leaves it in `drop`. The ring outlives
             // `self`, since the borrowed receiver holds an `Arc` of it.
-            ready!(unsafe { ring.queue.poll_over(*next, waiter, cx.waker()) });
+            if unsafe { ring.queue.poll_over(*next, waiter, cx.waker()) }.is_pending() {
+                ring.note_wait(WaitKind::Broadcast, cx.waker());
+                return Poll::Pending;
+            }
         }
     }
 }

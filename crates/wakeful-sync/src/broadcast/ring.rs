@@ -20,10 +20,13 @@
 //! first locks the slot it is going to write, then the queue. If another sender was faster, it
 //! tries the next slot.
 
+use std::task::Waker;
+
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::on_unwind::hold_during;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use wakeful_base::sync::{Mutex, MutexGuard};
+use wakeful_base::waiting::{LeafDetails, WaitKind, address, note_with};
 
 use super::error::{SendError, TryRecvError};
 use crate::Notify;
@@ -197,6 +200,17 @@ impl<T> Ring<T> {
 
     pub(super) fn is_empty(&self) -> bool {
         self.slot(self.next_number().minus(1)).remaining == 0
+    }
+
+    /// Notes that the caller waits for a value, or for the end of all receivers.
+    #[inline]
+    pub(super) fn note_wait(&self, kind: WaitKind, waker: &Waker) {
+        note_with(kind, address(self), waker, || LeafDetails {
+            limit: Some(self.size()),
+            senders: Some(self.senders.load(Relaxed) as u64),
+            receivers: Some(self.receiver_count() as u64),
+            ..LeafDetails::default()
+        });
     }
 }
 

@@ -154,7 +154,7 @@ impl Capacity {
                 let assigned =
                     if locked.queue.is_empty() { std::mem::take(&mut locked.permits) } else { 0 };
                 // SAFETY: the caller upholds the contract of `push`, and the lock is held.
-                unsafe { locked.queue.push(waiter, n - assigned, waker) };
+                unsafe { locked.queue.push(waiter, n - assigned, None, waker) };
                 return Ok(Enqueued::Waiting);
             }
             locked.permits -= n;
@@ -215,6 +215,11 @@ impl Capacity {
         wakers.wake_all();
     }
 
+    /// Returns the number of waiting senders, or `max` if there are more.
+    pub(super) fn waiting_up_to(&self, max: usize) -> usize {
+        self.locked.lock().queue.len_up_to(max)
+    }
+
     pub(super) fn with_queue<R>(&self, f: impl FnOnce(&mut PermitQueue) -> R) -> R {
         f(&mut self.locked.lock().queue)
     }
@@ -236,7 +241,7 @@ impl Capacity {
         loop {
             locked.count_received(words.received.count());
             let LockedPermits { permits, queue, .. } = &mut *locked;
-            *permits = queue.assign(*permits, &mut wakers);
+            *permits = queue.assign(*permits, &mut wakers, |_| ());
             let is_done = *permits == 0 || queue.is_empty();
             if queue.is_empty() && words.claims.load().has_waiters() {
                 Self::clear_waiters(&mut locked, words);

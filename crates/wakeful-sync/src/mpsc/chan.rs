@@ -5,13 +5,16 @@
 //! awaited. The sender that claims the slot wakes it. The last sender to be dropped wakes it too,
 //! and in a closed channel the thread that returns the last permit.
 
+use std::future::{Future, poll_fn};
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::pin;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::task::{Context, Poll, Waker, ready};
 
 use wakeful_base::on_unwind::{OnUnwind, drop_all};
 use wakeful_base::sync::atomic::AtomicUsize;
+use wakeful_base::waiting::{LeafDetails, WaitKind, address, note_with};
 use wakeful_base::{budget, call_now};
 
 use super::capacity::{Capacity, Words};
@@ -21,7 +24,8 @@ use super::rx_waker::RxWaker;
 use crate::acquire::{Enqueued, PermitSource};
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::backoff::Backoff;
-use crate::batch_semaphore::BatchSemaphore;
+use crate::batch_semaphore::{BatchSemaphore, COUNTED_WAITERS_MAX};
+use crate::holder::{Claimant, NotTracked};
 use crate::permit_queue::{PermitQueue, Waiter};
 
 /// How the capacity of a channel is accounted for: [`Capacity`] in a bounded channel, [`Unlimited`]
@@ -38,6 +42,9 @@ pub(super) trait FlowControl {
 
     /// Returns whether there is no value in the channel and no permit to send one.
     fn is_idle(&self, words: Words<'_>) -> bool;
+
+    /// Returns the capacity, if there is a limit.
+    fn limit(&self) -> Option<u64>;
 }
 
 impl FlowControl for Capacity {
@@ -54,6 +61,10 @@ impl FlowControl for Capacity {
 
     fn is_idle(&self, words: Words<'_>) -> bool {
         self.available(words) == self.bound()
+    }
+
+    fn limit(&self) -> Option<u64> {
+        Some(self.bound() as u64)
     }
 }
 
@@ -74,6 +85,10 @@ impl FlowControl for Unlimited {
 
     fn is_idle(&self, words: Words<'_>) -> bool {
         words.claims.load().in_flight(words.received.count()) == 0
+    }
+
+    fn limit(&self) -> Option<u64> {
+        None
     }
 }
 
@@ -103,7 +118,7 @@ impl<T, F: FlowControl> Chan<T, F> {
         Chan {
             queue: Queue::new(credits),
             rx_waker: RxWaker::new(),
-            closed_signal: BatchSemaphore::new(0),
+            closed_signal: BatchSemaphore::new(0, NotTracked),
             senders: AtomicUsize::new(1),
             weak_senders: AtomicUsize::new(0),
             flow,
@@ -187,6 +202,11 @@ impl<T, F: FlowControl> Chan<T, F> {
                 waker.wake_by_ref();
             }
             if is_waiting || has_slept {
+                self.rx_waker.note_waiter();
+                note_with(WaitKind::MpscRecv, address(self), waker, || LeafDetails {
+                    available: Some(self.len() as u64),
+                    ..self.describe()
+                });
                 return Poll::Pending;
             }
             self.rx_waker.register(waker);
@@ -321,8 +341,27 @@ impl<T, F: FlowControl> Chan<T, F> {
 
     /// Waits until the channel is closed.
     pub(super) async fn closed(&self) {
-        let closed = self.closed_signal.acquire(1).await;
+        let mut signal = pin!(self.closed_signal.acquire::<{ WaitKind::Unknown as u8 }>(1));
+        let closed = poll_fn(|cx| {
+            let polled = signal.as_mut().poll(cx);
+            if polled.is_pending() {
+                note_with(WaitKind::Closed, address(self), cx.waker(), || self.describe());
+            }
+            polled
+        });
+        let closed = closed.await;
         debug_assert!(closed.is_err(), "a channel never releases permits of its closed signal");
+    }
+
+    /// Returns what is known of the channel, for a future that waits for it.
+    fn describe(&self) -> LeafDetails {
+        LeafDetails {
+            limit: self.flow.limit(),
+            senders: Some(self.senders() as u64),
+            receivers: Some(u64::from(!self.is_closed())),
+            receiver: self.rx_waker.last_waiter(),
+            ..LeafDetails::default()
+        }
     }
 
     /// Closes the channel and drops all remaining values, because the receiver is being dropped.
@@ -395,9 +434,20 @@ impl<T> PermitSource for Chan<T, Capacity> {
         n: usize,
         waiter: NonNull<Waiter>,
         waker: &Waker,
+        _claimant: Option<Claimant>,
     ) -> Result<Enqueued, AcquireError> {
         // SAFETY: the caller upholds the same contract for `waiter`.
         unsafe { self.flow.enqueue(self.words(), n, waiter, waker) }
+    }
+
+    #[inline]
+    fn note_wait(&self, kind: WaitKind, n: usize, waker: &Waker) {
+        note_with(kind, address(self), waker, || LeafDetails {
+            available: Some(self.flow.available(self.words()) as u64),
+            wanted: Some(n as u64),
+            waiting: Some(self.flow.waiting_up_to(COUNTED_WAITERS_MAX) as u64),
+            ..self.describe()
+        });
     }
 
     fn with_queue<R>(&self, f: impl FnOnce(&mut PermitQueue) -> R) -> R {

@@ -17,12 +17,13 @@
 //! before its `wake` is visible to the receiver after any registration that came too late for this
 //! `wake`.
 
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::task::Waker;
 
 use wakeful_base::on_unwind::{OnUnwind, hold_during};
-use wakeful_base::sync::atomic::AtomicUsize;
+use wakeful_base::sync::atomic::{AtomicU64, AtomicUsize};
 use wakeful_base::sync::{UnsafeCell, hint};
+use wakeful_base::waiting::current_id;
 
 const IDLE: usize = 0;
 const REGISTERING: usize = 1;
@@ -31,6 +32,8 @@ const WAKING: usize = 2;
 pub(super) struct RxWaker {
     state: AtomicUsize,
     waker: UnsafeCell<Option<Waker>>,
+    /// The id of the task that waited last. Written by the receiver, next to its waker.
+    waiter: AtomicU64,
 }
 
 // SAFETY: only the thread that moved `state` away from IDLE touches the waker, and only until it
@@ -39,7 +42,23 @@ unsafe impl Sync for RxWaker {}
 
 impl RxWaker {
     pub(super) fn new() -> Self {
-        RxWaker { state: AtomicUsize::new(IDLE), waker: UnsafeCell::new(None) }
+        RxWaker {
+            state: AtomicUsize::new(IDLE),
+            waker: UnsafeCell::new(None),
+            waiter: AtomicU64::new(0),
+        }
+    }
+
+    /// Notes that what this thread polls waits for the channel.
+    #[inline]
+    pub(super) fn note_waiter(&self) {
+        self.waiter.store(current_id(), Relaxed);
+    }
+
+    /// Returns the id of the task that waited for the channel last.
+    pub(super) fn last_waiter(&self) -> Option<u64> {
+        let id = self.waiter.load(Relaxed);
+        (id != 0).then_some(id)
     }
 
     /// Makes `waker` the one that the next `wake` calls. Only the receiver calls this.

@@ -7,6 +7,7 @@ use std::fmt;
 
 use wakeful_base::budget;
 use wakeful_base::sync::Arc;
+use wakeful_base::waiting::WaitKind;
 
 use super::capacity::Capacity;
 use super::chan::{Chan, Unlimited};
@@ -207,6 +208,14 @@ sender! {
     UnboundedSender, WeakUnboundedSender of Unlimited
 }
 
+/// Waits for `n` permits of a bounded channel.
+fn acquire_room<T>(
+    chan: &Chan<T, Capacity>,
+    n: usize,
+) -> Acquire<'_, Chan<T, Capacity>, { WaitKind::MpscSend as u8 }> {
+    Acquire::new(chan, n)
+}
+
 impl<T> UnboundedSender<T> {
     /// Sends `message` without waiting.
     ///
@@ -270,7 +279,7 @@ impl<T> Sender<T> {
     /// ```
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
         let claimed = match self.claim_within_budget() {
-            Err(TryAcquireError::NoPermits) => match Acquire::new(&*self.chan, 1).await {
+            Err(TryAcquireError::NoPermits) => match acquire_room(&self.chan, 1).await {
                 Ok(()) => self.chan.claim_paid(),
                 Err(_) => Err(TryAcquireError::Closed),
             },
@@ -465,7 +474,7 @@ impl<T> Sender<T> {
         if n > self.max_capacity() {
             return Err(SendError(()));
         }
-        Acquire::new(&*self.chan, n).await.map_err(|_| SendError(()))
+        acquire_room(&self.chan, n).await.map_err(|_| SendError(()))
     }
 
     fn try_acquire(&self, n: usize) -> Result<(), TrySendError<()>> {

@@ -7,6 +7,7 @@ use std::ptr;
 
 use super::Mutex;
 use crate::batch_semaphore::BatchSemaphore;
+use crate::holder::HolderWord;
 use crate::show_as_value::show_as_value;
 
 /// The guard of a locked [`Mutex`], which unlocks it when dropped.
@@ -60,7 +61,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
 #[clippy::has_significant_drop]
 #[must_use = "a guard that is not kept unlocks at once"]
 pub struct MappedMutexGuard<'a, T: ?Sized> {
-    permit: &'a BatchSemaphore,
+    permit: &'a BatchSemaphore<HolderWord>,
     part: *mut T,
     /// Makes the guard's lifetimes and variance those of a `&'a mut T`.
     _part: PhantomData<&'a mut T>,

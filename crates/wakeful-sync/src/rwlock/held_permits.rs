@@ -6,10 +6,11 @@ use wakeful_base::catch_panic::contain_panic;
 
 use super::RwLock;
 use crate::batch_semaphore::BatchSemaphore;
+use crate::holder::HolderWord;
 
 /// Permits of a borrowed lock, given back when dropped.
 pub(super) struct HeldPermits<'a> {
-    permits: &'a BatchSemaphore,
+    permits: &'a BatchSemaphore<HolderWord>,
     count: u32,
 }
 
@@ -22,7 +23,7 @@ pub(super) struct OwnedHeldPermits<T: ?Sized> {
 /// Gives all permits but one back.
 ///
 /// This wakes readers. The panic of a waker is contained, or else the caller would lose its guard.
-fn release_all_but_one(permits: &BatchSemaphore, count: &mut u32) {
+fn release_all_but_one(permits: &BatchSemaphore<HolderWord>, count: &mut u32) {
     let rest = std::mem::replace(count, 1) - 1;
     contain_panic(|| permits.release(rest as usize));
 }
@@ -30,7 +31,7 @@ fn release_all_but_one(permits: &BatchSemaphore, count: &mut u32) {
 impl<'a> HeldPermits<'a> {
     /// Wraps permits that the caller has taken.
     #[inline]
-    pub(super) fn new(permits: &'a BatchSemaphore, count: u32) -> Self {
+    pub(super) fn new(permits: &'a BatchSemaphore<HolderWord>, count: u32) -> Self {
         HeldPermits { permits, count }
     }
 

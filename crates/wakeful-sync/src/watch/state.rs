@@ -3,10 +3,11 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker};
 
 use wakeful_base::sync::RwLock;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use wakeful_base::waiting::{LeafDetails, WaitKind, address, note_with};
 
 use super::error::RecvError;
 use crate::Notify;
@@ -61,6 +62,18 @@ impl<T> WatchState<T> {
     }
 }
 
+impl<T> WatchState<T> {
+    /// Notes that the caller waits for a value, or for the end of all receivers.
+    #[inline]
+    pub(super) fn note_wait(&self, kind: WaitKind, waker: &Waker) {
+        note_with(kind, address(self), waker, || LeafDetails {
+            senders: Some(self.senders.load(Relaxed) as u64),
+            receivers: Some(self.receivers.load(Relaxed) as u64),
+            ..LeafDetails::default()
+        });
+    }
+}
+
 impl<T: fmt::Debug> fmt::Debug for WatchState<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared")
@@ -98,7 +111,10 @@ impl<T> Future for Changed<'_, T> {
         // SAFETY: the waiter enters only this queue, and leaves it in `drop`. The queue outlives
         // `self`, which borrows the state.
         let over = unsafe { this.state.queue.poll_over(*this.seen, waiter, cx.waker()) };
-        let word = ready!(over);
+        let Poll::Ready(word) = over else {
+            this.state.note_wait(WaitKind::Watch, cx.waker());
+            return Poll::Pending;
+        };
         if word.round() == *this.seen {
             return Poll::Ready(Err(RecvError(())));
         }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::time::{Duration, Instant};
+use wakeful_base::waiting::{self, Asking, Leaf, WaitSlot};
 
 /// A source of wakers that counts their calls.
 #[derive(Clone, Default)]
@@ -50,6 +51,30 @@ impl<F: Future> Manual<F> {
 
     pub fn poll_with(&mut self, waker: &Waker) -> Poll<F::Output> {
         self.future.as_mut().poll(&mut Context::from_waker(waker))
+    }
+
+    /// Polls as the task with this id, which is asked what it waits for.
+    pub fn poll_asked(&mut self, id: u64) -> (Poll<F::Output>, Vec<Leaf>) {
+        let (slot, waker) = (WaitSlot::new(id), self.wakes.waker());
+        let _asking = Asking::begin();
+        // SAFETY: the slot outlives the guard and is in no queue.
+        let _current = unsafe { waiting::enter(&raw const slot) };
+        let (polled, collected) = waiting::collect(&slot, &waker, || self.poll_with(&waker));
+        if let Some(last) = collected.leaves.last() {
+            let noted = slot.waits().expect("the slot is in no queue");
+            assert_eq!((noted.kind, noted.detail), (last.kind, last.detail));
+        }
+        assert!(collected.leaves.iter().all(|leaf| leaf.has_own_waker));
+        (polled, collected.leaves)
+    }
+
+    /// Polls as the task with this id, and returns the only leaf that it waits for.
+    #[track_caller]
+    pub fn leaf(&mut self, id: u64) -> Leaf {
+        let (polled, leaves) = self.poll_asked(id);
+        assert!(polled.is_pending(), "the future should wait");
+        assert_eq!(leaves.len(), 1, "{leaves:?}");
+        leaves.into_iter().next().unwrap()
     }
 
     #[track_caller]

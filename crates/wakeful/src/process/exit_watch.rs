@@ -4,7 +4,8 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
+use wakeful_base::waiting::{WaitKind, note};
 use wakeful_reactor::Interest;
 use wakeful_reactor::io::{Direction, IoDriver, Registration, is_stopped_error};
 use wakeful_reactor::signal::{Listener, listen};
@@ -50,9 +51,12 @@ impl ExitWatch {
         match self {
             // The pidfd of a traced process becomes readable when only the tracer can wait for it
             // yet. The kernel reports another event when the tracer has done so.
-            ExitWatch::Pidfd(pidfd) => pidfd.registration.poll_io(cx, Direction::Read, || {
-                child.try_wait()?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
-            }),
+            ExitWatch::Pidfd(pidfd) => {
+                let pid = u64::from(child.id());
+                pidfd.registration.poll_io_for(cx, Direction::Read, WaitKind::Process, pid, || {
+                    child.try_wait()?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
+                })
+            }
             ExitWatch::AnyChild(listener) => loop {
                 // Register the waker before checking the child, so that no exit between the two is
                 // missed.
@@ -60,7 +64,11 @@ impl ExitWatch {
                 if let Some(status) = child.try_wait()? {
                     return Poll::Ready(Ok(status));
                 }
-                ready!(event);
+                if event.is_pending() {
+                    // A second leaf, beside that of the signal: it says which process.
+                    note(WaitKind::Process, u64::from(child.id()), cx.waker());
+                    return Poll::Pending;
+                }
             },
         }
     }

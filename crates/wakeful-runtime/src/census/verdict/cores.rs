@@ -372,6 +372,16 @@ impl<'a> Pointers<'a> {
             let all = core.affected.iter().copied();
             let tasks = all.filter(|node| self.next[*node as usize].0 == drive).collect();
             (VerdictKind::NotDriven, tasks, Extra::Runtime(at))
+        } else if let Some(first) = find(&|kind, _| is_lock(kind)).first() {
+            // Each of these locks is held by one of the actors, all of which wait.
+            let at_locks = |node: &Node| self.details(*node).is_some_and(|(kind, _)| is_lock(kind));
+            let all = core.affected.iter().copied();
+            let waiters = all.filter(|node| direct(node) && at_locks(node)).collect();
+            let kind = match self.details(*first) {
+                Some((WaitKind::Semaphore, _)) => VerdictKind::SemaphoreExhausted,
+                _ => VerdictKind::Deadlock,
+            };
+            (kind, waiters, Extra::UnknownHolders)
         } else {
             (VerdictKind::AllAsleep, roots, Extra::None)
         };
@@ -414,6 +424,11 @@ impl<'a> Pointers<'a> {
         let leaf = leaves.find(|leaf| (leaf.kind, leaf.detail) == (kind, detail));
         Some((kind, leaf.map_or_else(LeafDetails::default, |leaf| leaf.details)))
     }
+}
+
+fn is_lock(kind: WaitKind) -> bool {
+    use WaitKind::*;
+    matches!(kind, Mutex | RwLockRead | RwLockWrite | OnceCell | Semaphore)
 }
 
 /// The time for which all of these actors have waited, leaving out those that are in queues.

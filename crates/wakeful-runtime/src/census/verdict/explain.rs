@@ -5,8 +5,8 @@ use super::{Draft, Extra, LONG, Verdict, VerdictKind, Why};
 use crate::census::snapshot::{
     Actor, ActorKind, BlockingState, Flavor, RuntimeState, Snapshot, WorkerState,
 };
-use std::fmt::Write;
 use std::time::Duration;
+use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::WaitKind;
 
 /// Short names for the addresses of locks and channels: numbers, in the order of their first use.
@@ -26,17 +26,6 @@ impl Names {
     }
 }
 
-/// Appends formatted text.
-macro_rules! put {
-    ($into:expr, $($format:tt)+) => {
-        // Writing to a string does not fail.
-        _ = write!($into, $($format)+)
-    };
-}
-
-/// The lower 31 bits of a thread's id are its number.
-const THREAD_NUMBER: u64 = 0x7fff_ffff;
-
 /// Appends what an actor is called: `task 3`, `thread "main"`.
 pub(crate) fn push_actor(into: &mut String, actor: &Actor) {
     match (actor.kind, &actor.thread) {
@@ -44,7 +33,7 @@ pub(crate) fn push_actor(into: &mut String, actor: &Actor) {
             put!(into, "thread {id}");
         }
         (ActorKind::Thread { .. }, Some((_, name))) => put!(into, "thread \"{name}\""),
-        (ActorKind::Thread { .. }, None) => put!(into, "thread #{}", actor.id & THREAD_NUMBER),
+        (ActorKind::Thread { .. }, None) => put!(into, "thread #{}", actor.id & !THREAD_ID),
         (kind, _) => put!(into, "{kind} {}", actor.id),
     }
 }
@@ -69,6 +58,19 @@ pub(crate) fn push_duration(into: &mut String, duration: Duration) {
         millis => (millis / 100, "s"),
     };
     put!(into, "{}.{} {unit}", tenths / 10, tenths % 10);
+}
+
+/// Appends what a runtime is called.
+pub(crate) fn push_runtime(into: &mut String, runtime: &RuntimeState) {
+    into.push_str(match runtime.flavor {
+        Flavor::CurrentThread => "current-thread runtime ",
+        Flavor::MultiThread => "runtime ",
+        Flavor::LocalSet => "`LocalSet` ",
+    });
+    put!(into, "{}", runtime.id);
+    if let Some(name) = &runtime.name {
+        put!(into, " \"{name}\"");
+    }
 }
 
 /// The noun for what is waited at.
@@ -129,6 +131,13 @@ impl Draft {
             _ => None,
         };
         match verdict.kind {
+            _ if matches!(extra, Extra::UnknownHolders) => {
+                line.each(&links);
+                line.put(
+                    ". All other tasks and threads wait, too, so none can release them. Holders are \
+                     recorded if the program is watched from its start: `WAKEFUL_CONSOLE=watch`",
+                );
+            }
             VerdictKind::Deadlock
             | VerdictKind::SelfDeadlock
             | VerdictKind::Futurelock
@@ -155,6 +164,9 @@ impl Draft {
             VerdictKind::LostWaker => {
                 line.list(&actors);
                 line.put(" waits, and no waker of it exists");
+                if actors.iter().any(|actor| !actor.has_join_handle) {
+                    line.put(", nor a `JoinHandle`");
+                }
             }
             VerdictKind::BarrierShort => {
                 line.list(&actors);
@@ -167,6 +179,7 @@ impl Draft {
                 line.list(&actors);
                 line.waits_for(&verdict, actors.len());
                 line.put(", and a sender exists, but no task or thread is left to send");
+                line.senders(&verdict);
             }
             VerdictKind::AllAsleep => {
                 line.put("every task and thread waits for another one: ");
@@ -177,7 +190,10 @@ impl Draft {
                 line.list(&actors);
                 line.put(if actors.len() == 1 { " is" } else { " are" });
                 line.put(" polled all the time and never waits");
-                put!(line.text, " ({} polls)", actors.iter().map(|a| a.polls).sum::<u64>());
+                let polls: u64 = actors.iter().map(|actor| actor.polls).sum();
+                put!(line.text, " ({polls} polls in ");
+                push_duration(&mut line.text, snapshot.took);
+                line.put(")");
                 if let Extra::Starved(count @ 1..) = extra {
                     put!(line.text, "; {count} queued for a second or more");
                 }
@@ -255,7 +271,7 @@ struct Line<'a> {
 }
 
 /// How many actors a line lists at most.
-const LISTED_MAX: usize = 8;
+pub(crate) const LISTED_MAX: usize = 8;
 
 impl<'a> Line<'a> {
     fn put(&mut self, text: &str) {
@@ -281,6 +297,17 @@ impl<'a> Line<'a> {
         let waits = verdict.members.first().and_then(|member| member.waits);
         let (kind, detail) = waits.unwrap_or((WaitKind::Unknown, 0));
         push_wait(&mut self.text, kind, detail, self.names);
+    }
+
+    /// Appends how many tasks have sent to the channel, if that is recorded.
+    fn senders(&mut self, verdict: &Verdict) {
+        let channel = verdict.objects.first().map(|object| object.1);
+        let holdings = &self.snapshot.holdings;
+        let uses = holdings.channels.iter().filter(|used| used.is_sender);
+        let count = uses.filter(|used| Some(used.object) == channel).count();
+        if holdings.are_complete {
+            put!(self.text, " ({count} have sent to it)");
+        }
     }
 
     /// Appends what each actor waits for.
@@ -367,15 +394,7 @@ impl<'a> Line<'a> {
     }
 
     fn runtime(&mut self, runtime: &RuntimeState) {
-        self.put(match runtime.flavor {
-            Flavor::CurrentThread => "current-thread runtime ",
-            Flavor::MultiThread => "runtime ",
-            Flavor::LocalSet => "`LocalSet` ",
-        });
-        put!(self.text, "{}", runtime.id);
-        if let Some(name) = &runtime.name {
-            put!(self.text, " \"{name}\"");
-        }
+        push_runtime(&mut self.text, runtime);
     }
 
     fn pool(

@@ -17,6 +17,7 @@
 
 use super::UNCHANGED_MIN;
 use crate::census::snapshot::{Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot};
+use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::{Holder, Leaf, LeafDetails, WaitKind};
 
 /// Which facts count.
@@ -36,7 +37,8 @@ pub(super) const NONE: Node = Node::MAX;
 /// Tables to find actors and objects by their ids.
 pub(super) struct Index {
     by_id: Vec<(u64, Node)>,
-    by_low: Vec<(u32, Node)>,
+    /// By the lower half of the id, and whether it is that of a thread.
+    by_low: Vec<((bool, u32), Node)>,
     /// The jobs that run, with the actor of the `block_on` that their thread is in.
     threads_of_jobs: Vec<(u64, Node)>,
     /// Waiting `block_on`s by the kernel's id of their thread.
@@ -61,7 +63,7 @@ impl Index {
         };
         for (node, actor) in (0..).zip(&snapshot.actors) {
             index.by_id.push((actor.id, node));
-            index.by_low.push((actor.id as u32, node));
+            index.by_low.push(((actor.id & THREAD_ID != 0, actor.id as u32), node));
             if let (ActorKind::Thread { job }, ActorState::Waiting) = (actor.kind, actor.state) {
                 index.threads_of_jobs.extend(job.map(|job| (job, node)));
                 index.by_thread.extend(actor.thread.as_ref().map(|thread| (thread.0, node)));
@@ -91,17 +93,17 @@ impl Index {
         get(&self.by_id, id)
     }
 
-    /// Returns the actors whose ids end in these bits: none, one, or more if that is not clear.
-    pub(super) fn actors_with_low(&self, id_low: u32) -> &[(u32, Node)] {
-        let start = self.by_low.partition_point(|entry| entry.0 < id_low);
-        let len = self.by_low[start..].partition_point(|entry| entry.0 == id_low);
-        &self.by_low[start..start + len]
-    }
-
     /// Returns the actor that holds a lock, if that is clear.
     pub(super) fn holder(&self, holder: &Holder) -> Option<Node> {
-        match self.actors_with_low(holder.id_low) {
-            [only] if holder.id_low != 0 => Some(only.1),
+        if holder.id_low == 0 {
+            return None;
+        }
+        let key = (holder.is_thread, holder.id_low);
+        let start = self.by_low.partition_point(|entry| entry.0 < key);
+        match self.by_low[start..] {
+            // Two that live at the same time have the same lower half.
+            [first, second, ..] if first.0 == key && second.0 == key => None,
+            [first, ..] if first.0 == key => Some(first.1),
             _ => None,
         }
     }
@@ -310,7 +312,7 @@ impl<'a> Graph<'a> {
             (Flavor::LocalSet, Some(thread)) => {
                 let mut is_thread_known = false;
                 for (giver, actor) in (0..).zip(&self.snapshot.actors) {
-                    if self.may_poll_sets_of(actor, thread) {
+                    if actor.runtime != runtime.id && self.may_poll_sets_of(actor, thread) {
                         is_thread_known |= actor.kind != ActorKind::LocalTask;
                         self.edge(giver, node, NO_LEAF);
                     }
@@ -326,7 +328,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Whether an actor runs code on a thread that may poll the `LocalSet`s of the thread.
+    /// Whether an actor may be on a thread, and poll the `LocalSet`s of it.
     fn may_poll_sets_of(&self, actor: &Actor, thread: u32) -> bool {
         let is_there = actor.thread.as_ref().is_some_and(|own| own.0 == thread);
         match actor.kind {
@@ -417,6 +419,16 @@ impl<'a> Graph<'a> {
         // Per queue: how many leaves are known, how many there are, and whether one is a writer.
         let mut counts = vec![(0, Some(0), false); self.index.queues.len()];
         for (node, actor) in (0..).zip(&self.snapshot.actors) {
+            // Of those that were not asked, the last note says where they wait, or have waited.
+            if let (None, Some(last)) = (&actor.leaves, actor.last) {
+                if let Ok(queue) = self.index.queues.binary_search(&last.detail) {
+                    counts[queue].0 += 1;
+                    if last.kind == WaitKind::RwLockWrite {
+                        counts[queue].2 = true;
+                        self.edge(node, self.queue(queue), HOLDS);
+                    }
+                }
+            }
             for leaf in leaves_of(actor).filter(|leaf| leaf.details.holder.is_none()) {
                 if let Ok(queue) = self.index.queues.binary_search(&leaf.detail) {
                     let (known, all, has_writer) = &mut counts[queue];

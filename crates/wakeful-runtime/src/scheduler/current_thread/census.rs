@@ -6,6 +6,7 @@
 //! its header: see [`Header::copy_of`].
 
 use super::CurrentThread;
+use crate::task_walk::NEW_TASKS_MAX;
 use std::panic::Location;
 use wakeful_base::sync::atomic::Ordering::Acquire;
 use wakeful_task::{Header, Retained, TaskRef};
@@ -48,8 +49,19 @@ impl CurrentThread {
     }
 
     /// Ends the walk. Returns the tasks, some of them more than once, and whether these are all.
+    ///
+    /// Some of the tasks that have never run are among them, if no thread drives the scheduler.
     pub(crate) fn finish_walk(&self) -> (Vec<Retained>, bool) {
-        self.walk.finish()
+        let (mut tasks, is_done) = self.walk.finish();
+        tasks.append(&mut self.inject.retain_some(NEW_TASKS_MAX));
+        let mut ready = Vec::with_capacity(NEW_TASKS_MAX);
+        if let Some(free) = &self.core_slot.lock().core {
+            let queued = free.core.ready.iter().take(NEW_TASKS_MAX);
+            // SAFETY: the queue entry keeps the task alive.
+            ready.extend(queued.map(|runnable| unsafe { Retained::new(runnable.task()) }));
+        }
+        tasks.append(&mut ready);
+        (tasks, is_done)
     }
 
     /// Returns the task that the driving thread polls, the place where it was spawned, and a number

@@ -37,6 +37,11 @@ impl<T> ReadyTasks<T> {
         }
     }
 
+    /// Returns the tasks, in no particular order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.fifo.iter().chain(self.woken.iter().map(|woken| &woken.task))
+    }
+
     /// Returns the number of tasks.
     pub(super) fn len(&self) -> usize {
         self.woken.len() + self.fifo.len()

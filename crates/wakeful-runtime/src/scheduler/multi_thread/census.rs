@@ -9,13 +9,13 @@
 //!
 //! A worker can change from one of these rows to another in the middle of a walk: any of them
 //! continues where the one before has stopped (`task_walk.rs`). Tasks that have never waited are in
-//! queues only; they are counted, not listed.
+//! queues only; those in the injection queue are listed, the others counted.
 
 use super::MultiThread;
 use super::lease::UserCode;
 use super::worker_thread::WorkerThread;
 use crate::stall::OsThread;
-use crate::task_walk::ListWalk;
+use crate::task_walk::{ListWalk, NEW_TASKS_MAX};
 use std::time::Instant;
 use wakeful_task::Retained;
 
@@ -117,6 +117,7 @@ impl MultiThread {
             walked.stuck.extend(self.stuck_thread(index));
         }
         self.walk_shared(&mut walked);
+        walked.tasks.append(&mut self.inject.retain_some(NEW_TASKS_MAX));
         walked
     }
 

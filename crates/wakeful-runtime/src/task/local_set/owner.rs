@@ -72,6 +72,7 @@ impl Owner {
 
     /// Queues a new task. Not generic, so that each instance of `spawn` is small.
     fn admit(&self, runnable: Runnable) {
+        self.tasks.record(&runnable);
         // SAFETY: an `Owner` is neither `Send` nor `Sync`, so this is the owning thread.
         let Some(mut core) = (unsafe { self.tasks.try_core() }) else {
             self.tasks.push_remote(runnable);
@@ -232,6 +233,8 @@ impl Owner {
 
     /// Removes a task that has ended from the list and completes it. Runs user code.
     pub(super) fn end(&self, ended: FinishingTask) {
+        // SAFETY: `ended` holds the scheduler's reference, which keeps the task alive.
+        let id = unsafe { ended.task().as_ref() }.id().as_u64();
         let shuts_down = self.with_core(|core| {
             // SAFETY: `ended` keeps the task alive. It is in this set's list, or in none if it has
             // never waited or `drop_all` has taken it out.
@@ -242,6 +245,7 @@ impl Owner {
             core.has_panicked |= is_fatal;
             is_fatal
         });
+        self.tasks.remove_record(id);
         ended.complete();
         if shuts_down {
             self.drop_all();

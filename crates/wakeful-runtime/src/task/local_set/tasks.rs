@@ -3,7 +3,7 @@
 use super::waker_slot::WakerSlot;
 use crate::config::UnhandledPanic;
 use crate::scheduler::inject::{Closed, InjectionQueue};
-use crate::task_walk::{ListWalk, WalkedSet, add_set};
+use crate::task_walk::{ListWalk, RecordedTask, WalkedSet, add_set};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -11,8 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use wakeful_base::call_now;
 use wakeful_base::list::List;
+use wakeful_base::sync::Mutex;
 use wakeful_base::thread_number;
-use wakeful_task::{OwnedLink, Runnable, Schedule, TaskRef};
+use wakeful_base::waiting::holdings;
+use wakeful_task::{Header, OwnedLink, Runnable, Schedule, TaskRef};
 
 /// The state of a set's tasks.
 ///
@@ -31,6 +33,8 @@ pub(super) struct LocalTasks {
     walk: ListWalk,
     /// The same as the core's flag, for a census.
     pub(super) is_being_polled: AtomicBool,
+    /// The tasks that have not ended, if the process is watched.
+    recorded: Mutex<Vec<RecordedTask>>,
     /// The id of the set.
     id: u64,
     /// The kernel's id of the owning thread.
@@ -91,12 +95,31 @@ impl LocalTasks {
             }),
             walk: ListWalk::new(),
             is_being_polled: AtomicBool::new(false),
+            recorded: Mutex::default(),
             id,
             os_thread: thread_number::of_this_thread(),
         });
         let set: Arc<dyn WalkedSet> = tasks.clone();
         add_set(Arc::downgrade(&set));
         tasks
+    }
+
+    /// Records a new task, if the process is watched.
+    pub(super) fn record(&self, task: &Header) {
+        if holdings::is_watched() {
+            self.recorded.lock().push(RecordedTask {
+                id: task.id().as_u64(),
+                spawned_at: task.spawned_at(),
+                type_name: task.type_name(),
+            });
+        }
+    }
+
+    /// Takes back what [`record`](Self::record) did, when the task ends.
+    pub(super) fn remove_record(&self, id: u64) {
+        if holdings::is_watched() {
+            self.recorded.lock().retain(|recorded| recorded.id != id);
+        }
     }
 
     /// Makes a step of the walk if a census has requested one. The caller is about to run tasks.
@@ -151,6 +174,10 @@ impl WalkedSet for LocalTasks {
 
     fn walk(&self) -> &ListWalk {
         &self.walk
+    }
+
+    fn recorded(&self) -> Vec<RecordedTask> {
+        self.recorded.lock().clone()
     }
 
     fn wake_poller(&self) {

@@ -30,9 +30,9 @@ fn an_event_wakes_every_waiting_future() {
         let (kernel, other) = (slot.clone(), slot.clone());
         let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE, &mut call_now));
         let other = thread::spawn(move || {
-            block_on(Readiness::new(&other, Interest::READABLE)).unwrap();
+            block_on(Readiness::new(&other, Interest::READABLE, 0)).unwrap();
         });
-        block_on(Readiness::new(&slot, Interest::READABLE)).unwrap();
+        block_on(Readiness::new(&slot, Interest::READABLE, 0)).unwrap();
         kernel.join().unwrap();
         other.join().unwrap();
     });
@@ -44,7 +44,7 @@ fn a_future_dropped_while_it_is_woken_leaves_nothing() {
         let kernel = slot.clone();
         let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE, &mut call_now));
         {
-            let mut waiting = Box::pin(Readiness::new(&slot, Interest::READABLE));
+            let mut waiting = Box::pin(Readiness::new(&slot, Interest::READABLE, 0));
             let waker = Waker::noop();
             let _either = waiting.as_mut().poll(&mut std::task::Context::from_waker(waker));
         }
@@ -59,7 +59,7 @@ fn shutdown_wakes_polling_tasks_and_waiting_futures() {
         let (driver, other) = (slot.clone(), slot.clone());
         let driver = thread::spawn(move || driver.shut_down(Stopped::ShutDown, &mut call_now));
         let other =
-            thread::spawn(move || block_on(Readiness::new(&other, Interest::WRITABLE)).is_err());
+            thread::spawn(move || block_on(Readiness::new(&other, Interest::WRITABLE, 0)).is_err());
         let state = block_on(poll_fn(|cx| slot.poll(cx.waker(), Direction::Read)));
         assert!(state.is_shutdown());
         assert!(other.join().unwrap());

@@ -6,7 +6,6 @@
 use super::*;
 use crate::config::{Callback, Config};
 use crate::driver::DriverParts;
-use crate::scheduler::block_on::block_on;
 use crate::scheduler::multi_thread::park_state::SharedDriver;
 use crate::scheduler::multi_thread::worker_thread::run_worker;
 use crate::stall::StallConfig;
@@ -193,7 +192,7 @@ fn a_blocking_task_is_released_by_the_task_queued_behind_it() {
         let (case, gate) = (Case::new(), Gate::new());
         let (in_task, in_second, waits) = (case.clone(), case.clone(), gate.clone());
         case.spawn(async move {
-            block_on(waits.pass());
+            wakeful_base::block_on(waits.pass());
             in_task.end(2);
         });
         case.spawn(async move {
@@ -229,7 +228,7 @@ fn the_runtime_stops_while_a_task_blocks() {
         let (in_task, waits) = (case.clone(), gate.clone());
         case.spawn(async move {
             in_task.scheduler.stop();
-            block_on(waits.pass());
+            wakeful_base::block_on(waits.pass());
             in_task.end(0);
         });
         case.spawn(pending());
@@ -316,7 +315,7 @@ fn a_blocking_output_drop_is_released_by_the_task_queued_behind_it() {
         let (case, gate) = (Case::new(), Gate::new());
         let (in_task, in_second, waits) = (case.clone(), case.clone(), gate.clone());
         let output = OnDrop(move || {
-            block_on(waits.clone().pass());
+            wakeful_base::block_on(waits.clone().pass());
             in_task.end(2);
         });
         drop(case.scheduler.spawn(async move { output }, Id::next(), Location::caller()));
@@ -336,7 +335,7 @@ fn the_runtime_stops_while_an_output_drop_blocks() {
         let (in_task, waits) = (case.clone(), gate.clone());
         let output = OnDrop(move || {
             in_task.scheduler.stop();
-            block_on(waits.clone().pass());
+            wakeful_base::block_on(waits.clone().pass());
             in_task.end(0);
         });
         drop(case.scheduler.spawn(async move { output }, Id::next(), Location::caller()));
@@ -357,11 +356,11 @@ fn a_blocking_callback_is_released_by_a_queued_task() {
         let (waits, callback_begun) = (gate.clone(), has_begun.clone());
         let case = Case::with_hook(Some(Arc::new(move || {
             callback_begun.open();
-            block_on(waits.clone().pass());
+            wakeful_base::block_on(waits.clone().pass());
         })));
         let in_task = case.clone();
         let spawn_then_take_over = move |case: &Case| {
-            block_on(has_begun.pass());
+            wakeful_base::block_on(has_begun.pass());
             case.spawn(async move {
                 gate.open();
                 in_task.end(1);

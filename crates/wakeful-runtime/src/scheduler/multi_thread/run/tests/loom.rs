@@ -4,7 +4,6 @@
 
 use crate::config::Config;
 use crate::driver::DriverParts;
-use crate::scheduler::block_on::block_on;
 use crate::scheduler::multi_thread::MultiThread;
 use crate::scheduler::multi_thread::park_state::SharedDriver;
 use crate::scheduler::multi_thread::worker_thread::run_worker;
@@ -56,7 +55,7 @@ fn a_task_spawned_on_another_thread_is_run() {
     large_model(|| {
         let worker = OneWorker::start();
         let task = worker.spawn(async { 1 });
-        assert_eq!(block_on(task).unwrap(), 1);
+        assert_eq!(wakeful_base::block_on(task).unwrap(), 1);
         assert!(worker.stop().upgrade().is_none());
     });
 }
@@ -67,7 +66,7 @@ fn a_task_woken_on_another_thread_is_polled() {
         let (worker, gate) = (OneWorker::start(), Gate::new());
         let task = worker.spawn(gate.clone().pass());
         gate.open();
-        block_on(task).unwrap();
+        wakeful_base::block_on(task).unwrap();
         assert!(worker.stop().upgrade().is_none());
     });
 }
