@@ -61,12 +61,12 @@ pub struct Dump {
 
 impl Dump {
     /// Returns the verdicts, and where their members wait, without what differs from run to run.
-    /// Empty if the dump says that nothing hangs. Fails if the dump says neither.
-    pub fn verdicts(&self) -> String {
+    /// `None` if the dump says that nothing is known to hang. Fails if the dump says neither.
+    pub fn verdicts(&self) -> Option<String> {
         let verdicts = self.section(VERDICTS_BEGIN);
         if self.lines.iter().any(|line| line == NO_VERDICTS) {
             assert!(verdicts.is_none(), "it hangs, and does not:\n{}", self.lines.join("\n"));
-            return String::new();
+            return None;
         }
         let (Some(verdicts), Some(places)) = (verdicts, self.section(PLACES_BEGIN)) else {
             panic!("nothing is said about what hangs:\n{}", self.lines.join("\n"));
@@ -77,7 +77,14 @@ impl Dump {
             let lines: Vec<String> = lines.iter().map(|line| normalise(line)).collect();
             format!("{title}\n{}\n", lines.join("\n"))
         });
-        parts.join("\n")
+        Some(parts.join("\n"))
+    }
+
+    /// Returns the part between the first line and the verdicts or the lack of them: how many tasks
+    /// there are, and what is not known.
+    pub fn head(&self) -> String {
+        let lines = self.lines.iter().skip(1).take_while(|line| !line.is_empty());
+        lines.map(|line| format!("{line}\n")).collect()
     }
 
     /// Returns the lines after a title, up to an empty line.
@@ -106,6 +113,8 @@ impl Program {
         }
         let mut child = command
             .env_remove("RUST_BACKTRACE")
+            // Stacks have paths that are relative to it, and so do the sites of spawns.
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
             .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

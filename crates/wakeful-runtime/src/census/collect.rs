@@ -17,8 +17,12 @@ use wakeful_base::threads::{self, BlockOn, ThreadRecord, ThreadRole};
 use wakeful_base::waiting::{self, Asking, Leaves, WaitKind, Waits};
 use wakeful_task::{Phase, Retained};
 
-/// How long workers, driving threads and polled `LocalSet`s have to answer.
-const ANSWER_MAX: Duration = Duration::from_millis(50);
+/// How long workers, driving threads and polled `LocalSet`s have to list their tasks.
+const WALK_MAX: Duration = Duration::from_millis(50);
+
+/// How long asked actors have to answer. Longer, because each of them is polled, on a machine that
+/// may be busy. Only actors that cannot be polled make a census wait for so long.
+const ANSWER_MAX: Duration = Duration::from_millis(250);
 
 /// How long a worker has to answer before the census walks over its tasks itself, if its thread is
 /// in user code. Some polls are long.
@@ -287,6 +291,7 @@ impl Observer {
             actor.state == ActorState::Waiting
                 && actor.wakers != Some(0)
                 && actor.unchanged_for > Duration::ZERO
+                && can_be_polled(snapshot, actor)
                 && match whom {
                     Ask::Nobody => false,
                     Ask::Suspects => actor.leaves.is_none() && waits_for_others(actor),
@@ -353,6 +358,18 @@ impl Observer {
             }
             seen.answer = None;
             actor.unchanged_for = now - seen.since;
+        }
+    }
+}
+
+/// Returns whether some thread would poll an actor that was woken.
+fn can_be_polled(snapshot: &Snapshot, actor: &Actor) -> bool {
+    let is_own = |runtime: &&RuntimeState| runtime.id == actor.runtime;
+    match actor.kind {
+        ActorKind::Thread { .. } => true,
+        ActorKind::BlockingJob => false,
+        ActorKind::Task | ActorKind::LocalTask => {
+            snapshot.runtimes.iter().find(is_own).is_none_or(|runtime| runtime.is_driven)
         }
     }
 }
@@ -427,7 +444,7 @@ fn walk_all(runtimes: &[SchedulerHandle]) -> WalkedProcess {
             set.wake_poller();
             is_done = false;
         }
-        if is_done || begun.elapsed() > ANSWER_MAX {
+        if is_done || begun.elapsed() > WALK_MAX {
             break;
         }
         thread::sleep(LOOK_INTERVAL);

@@ -125,7 +125,7 @@ fn without_number(line: &str) -> &str {
 }
 
 /// Removes `::{{closure}}` from the end: an async function's body is one.
-fn without_closures(mut name: &str) -> &str {
+pub(super) fn without_closures(mut name: &str) -> &str {
     loop {
         let trimmed = name.trim_end_matches("::{{closure}}");
         // As compilers with the other mangling scheme name them.

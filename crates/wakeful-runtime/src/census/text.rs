@@ -116,8 +116,8 @@ impl Dump {
                     put!(into, " at {location}");
                 }
             }
-            (None, Some(_)) if !actor.type_name.is_empty() => {
-                put!(into, " waits in {}", actor.type_name);
+            (None, _) if actor.state == ActorState::Waiting && !actor.type_name.is_empty() => {
+                put!(into, " waits in {}", frames::without_closures(actor.type_name));
             }
             (None, _) => into.push_str(match actor.state {
                 ActorState::Running => " is polled",

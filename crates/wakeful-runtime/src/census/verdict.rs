@@ -161,8 +161,16 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    fn new(actor: &Actor) -> Member {
-        Member { id: actor.id, kind: actor.kind, site: actor.site, waits: None, stack: None }
+    fn new(snapshot: &Snapshot, link: &Link) -> Member {
+        let actor = &snapshot.actors[link.actor];
+        let waits = match link.why {
+            Why::Waits { kind, detail, .. } => Some((kind, detail)),
+            _ => None,
+        };
+        let leaves = actor.leaves.iter().flat_map(|answer| &answer.leaves);
+        let mut leaves = leaves.filter(|leaf| Some((leaf.kind, leaf.detail)) == waits);
+        let stack = leaves.next().map(|leaf| leaf.stack);
+        Member { id: actor.id, kind: actor.kind, site: actor.site, waits, stack }
     }
 }
 

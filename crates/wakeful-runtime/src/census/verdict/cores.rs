@@ -168,10 +168,11 @@ impl<'a> Pointers<'a> {
             LAST_NOTE => {
                 let (kind, detail) =
                     actor.last.map_or((WaitKind::Unknown, 0), |last| (last.kind, last.detail));
+                let holder = self.index.details(kind, detail).holder;
                 Why::Waits {
                     kind,
                     detail,
-                    is_granted: false,
+                    is_granted: holder.is_some_and(|holder| holder.is_granted),
                     has_holder: true,
                     has_own_waker: true,
                 }
@@ -200,18 +201,6 @@ impl<'a> Pointers<'a> {
     fn object_of(&self, node: Node) -> Option<u64> {
         let at = node.checked_sub(self.graph.object(0))?;
         self.index.objects.get(at as usize).copied()
-    }
-
-    fn member(&self, link: &Link) -> Member {
-        let actor = &self.snapshot.actors[link.actor];
-        let mut member = Member::new(actor);
-        if let Why::Waits { kind, detail, .. } = link.why {
-            member.waits = Some((kind, detail));
-            let leaves = actor.leaves.iter().flat_map(|answer| &answer.leaves);
-            let mut leaves = leaves.filter(|leaf| (leaf.kind, leaf.detail) == (kind, detail));
-            member.stack = leaves.next().map(|leaf| leaf.stack);
-        }
-        member
     }
 
     fn unchanged_for(&self, links: &[Link]) -> Duration {
@@ -297,7 +286,7 @@ impl<'a> Pointers<'a> {
         is_certain: bool,
         extra: Extra,
     ) -> Draft {
-        let members: Vec<Member> = links.iter().map(|link| self.member(link)).collect();
+        let members: Vec<Member> = links.iter().map(|link| Member::new(self.snapshot, link)).collect();
         let mut objects: Vec<(WaitKind, u64)> = Vec::new();
         for object in members.iter().filter_map(|member| member.waits) {
             if object.0 != WaitKind::Task && !objects.iter().any(|other| other.1 == object.1) {

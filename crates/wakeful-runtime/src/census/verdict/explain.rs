@@ -211,7 +211,13 @@ impl Draft {
             VerdictKind::HeldAcrossWait => line.held(&verdict, &links),
         }
         line.others(&verdict);
-        line.put(advice(verdict.kind));
+        let is_once_cell = |object: &(WaitKind, u64)| object.0 == WaitKind::OnceCell;
+        line.put(match verdict.kind {
+            VerdictKind::SelfDeadlock if verdict.objects.iter().any(is_once_cell) => {
+                ". Do not use a once-cell within its own initialization"
+            }
+            kind => advice(kind),
+        });
         verdict.text = line.text;
         verdict
     }
@@ -362,9 +368,14 @@ impl<'a> Line<'a> {
             _ => introduce(&mut name, next),
         }
         let Why::Waits { kind, detail, is_granted, has_holder, has_own_waker } = link.why else {
-            self.why(link.why);
-            if matches!(link.why, Why::InBlockOn) && !is_self {
-                put!(self.text, " of {name}");
+            if is_self {
+                self.why(link.why);
+                return;
+            }
+            match link.why {
+                Why::InBlockOn => put!(self.text, " is in `block_on` of {name}"),
+                Why::NotDriven => put!(self.text, " can only be polled by {name}"),
+                why => self.why(why),
             }
             return;
         };
@@ -389,6 +400,7 @@ impl<'a> Line<'a> {
             WaitKind::MpscSend => put!(self.text, ", whose receiver is with {of}"),
             WaitKind::RwLockRead if !has_holder => put!(self.text, ", queued behind {of}"),
             WaitKind::Semaphore => put!(self.text, ", which are held by {of}"),
+            WaitKind::OnceCell => put!(self.text, ", which is done by {of}"),
             _ => put!(self.text, ", which is held by {of}"),
         }
     }
@@ -457,7 +469,7 @@ impl<'a> Line<'a> {
         let count = workers().filter(stuck).count();
         put!(self.text, "{count} of {} workers of ", workers().count());
         self.runtime(runtime);
-        self.put(" are blocked: ");
+        self.put(if count == 1 { " is blocked: " } else { " are blocked: " });
         for (at, worker) in workers().filter(stuck).take(LISTED_MAX).enumerate() {
             self.put(if at > 0 { "; " } else { "" });
             let task = snapshot.actors.iter().find(|actor| Some(actor.id) == worker.task);

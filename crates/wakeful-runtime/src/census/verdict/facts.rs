@@ -19,16 +19,7 @@ pub(super) fn find(snapshot: &Snapshot, index: &Index, drafts: &mut Vec<Draft>) 
 }
 
 fn draft(snapshot: &Snapshot, kind: VerdictKind, links: Vec<Link>, extra: Extra) -> Draft {
-    let members = links
-        .iter()
-        .map(|link| {
-            let mut member = Member::new(&snapshot.actors[link.actor]);
-            if let Why::Waits { kind, detail, .. } = link.why {
-                member.waits = Some((kind, detail));
-            }
-            member
-        })
-        .collect();
+    let members = links.iter().map(|link| Member::new(snapshot, link)).collect();
     let grade = Grade::Likely;
     let (objects, text) = (Vec::new(), String::new());
     let verdict = Verdict { kind, grade, members, objects, affected: 0, text };
@@ -127,13 +118,18 @@ fn long_holds(snapshot: &Snapshot, index: &Index, drafts: &mut Vec<Draft>) {
         if actor.state != ActorState::Waiting {
             continue;
         }
-        for leaf in actor.leaves.iter().flat_map(|answer| &answer.leaves) {
-            let Some(held) = &leaf.details.holder else { continue };
+        let leaves = actor.leaves.iter().flat_map(|answer| &answer.leaves);
+        let leaves = leaves.map(|leaf| (leaf.kind, leaf.detail, leaf.details));
+        // What an actor was not asked about, another one may have said.
+        let last = actor.last.filter(|_| actor.leaves.is_none());
+        let last = last.map(|it| (it.kind, it.detail, index.details(it.kind, it.detail)));
+        for (kind, detail, details) in leaves.chain(last) {
+            let Some(held) = &details.holder else { continue };
             let Some(holder) = index.holder(held).filter(|holder| *holder != waiter) else {
                 continue;
             };
             if outside_wait(&snapshot.actors[holder as usize]).is_some() {
-                waits.push((holder, leaf.kind, leaf.detail, waiter, held.is_granted));
+                waits.push((holder, kind, detail, waiter, held.is_granted));
             }
         }
     }

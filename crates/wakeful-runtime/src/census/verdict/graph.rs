@@ -48,6 +48,8 @@ pub(super) struct Index {
     pub(super) objects: Vec<u64>,
     /// The rwlocks at which readers wait that no writer holds.
     queues: Vec<u64>,
+    /// What some actor that was asked knows of the thing that it waits for, by kind and address.
+    details: Vec<((WaitKind, u64), LeafDetails)>,
 }
 
 impl Index {
@@ -60,6 +62,7 @@ impl Index {
             runtimes: Vec::new(),
             objects: Vec::new(),
             queues: Vec::new(),
+            details: Vec::new(),
         };
         for (node, actor) in (0..).zip(&snapshot.actors) {
             index.by_id.push((actor.id, node));
@@ -70,6 +73,8 @@ impl Index {
             }
             let queued = leaves_of(actor).filter(|leaf| is_behind_writer(leaf));
             index.queues.extend(queued.map(|leaf| leaf.detail));
+            let details = leaves_of(actor).map(|leaf| ((leaf.kind, leaf.detail), leaf.details));
+            index.details.extend(details);
         }
         index.runtimes.extend((0..).zip(&snapshot.runtimes).map(|(node, rt)| (rt.id, node)));
         if snapshot.holdings.are_complete {
@@ -85,7 +90,15 @@ impl Index {
         index.objects.dedup();
         index.queues.sort_unstable();
         index.queues.dedup();
+        index.details.sort_by_key(|known| known.0);
+        index.details.dedup_by_key(|known| known.0);
         index
+    }
+
+    /// Returns what others have said of the thing that an actor waits for which was not asked.
+    pub(super) fn details(&self, kind: WaitKind, detail: u64) -> LeafDetails {
+        let at = self.details.binary_search_by_key(&(kind, detail), |known| known.0);
+        at.map_or_else(|_| LeafDetails::default(), |at| self.details[at].1)
     }
 
     /// Returns the actor with this id.
@@ -487,7 +500,7 @@ impl<'a> Graph<'a> {
                 None => self.seeds.push(waiter),
             },
             Wait::LastNote(kind, detail) => {
-                let details = LeafDetails::default();
+                let details = self.index.details(kind, detail);
                 match self.add_givers(actor, waiter, kind, detail, &details, LAST_NOTE) {
                     Givers::Outside => self.seeds.push(waiter),
                     Givers::Any => self.edge(self.any(), waiter, LAST_NOTE),
