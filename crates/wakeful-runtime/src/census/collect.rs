@@ -17,12 +17,25 @@ use wakeful_base::threads::{self, BlockOn, ThreadRecord, ThreadRole};
 use wakeful_base::waiting::{self, Asking, Leaves, WaitKind, Waits};
 use wakeful_task::{Phase, Retained};
 
-/// How long workers, driving threads and polled `LocalSet`s have to list their tasks.
-const WALK_MAX: Duration = Duration::from_millis(50);
+/// How long a census waits for threads that may be stuck, or only wait for a CPU.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// For workers, driving threads and polled `LocalSet`s to list their tasks.
+    walk: Duration,
+    /// For asked actors to be polled.
+    answers: Duration,
+}
 
-/// How long asked actors have to answer. Longer, because each of them is polled, on a machine that
-/// may be busy. Only actors that cannot be polled make a census wait for so long.
-const ANSWER_MAX: Duration = Duration::from_millis(250);
+impl Patience {
+    /// For a census that a person has asked for. On a busy machine it should not miss anything; if
+    /// all that can be stuck is stuck, it should still take less than a second in all.
+    const ONCE: Patience =
+        Patience { walk: Duration::from_millis(150), answers: Duration::from_millis(250) };
+
+    /// For one census of many: what it misses is seen by the next one.
+    const OFTEN: Patience =
+        Patience { walk: Duration::from_millis(50), answers: Duration::from_millis(50) };
+}
 
 /// How long a worker has to answer before the census walks over its tasks itself, if its thread is
 /// in user code. Some polls are long.
@@ -112,7 +125,8 @@ impl Observer {
         ask: Ask<'_>,
     ) -> Snapshot {
         let _one = lock(&ONE_AT_A_TIME);
-        let mut before = walk_all(runtimes);
+        let patience = if gap.is_zero() { Patience::OFTEN } else { Patience::ONCE };
+        let mut before = walk_all(runtimes, patience);
         self.update(&before);
         let (restless, after) = if gap.is_zero() {
             (Vec::new(), None)
@@ -120,14 +134,14 @@ impl Observer {
             let restless = find_restless(&before, gap);
             // The census counts references, so it must have one to each task only.
             before.runtimes.iter_mut().for_each(|runtime| runtime.tasks.clear());
-            let after = walk_all(runtimes);
+            let after = walk_all(runtimes, patience);
             self.update(&after);
             (restless, Some(after))
         };
         let after = after.as_ref().unwrap_or(&before);
         let mut snapshot = self.snapshot(&before, after, &restless);
         if ask != Ask::Nobody {
-            self.ask(&mut snapshot, after, ask);
+            self.ask(&mut snapshot, after, ask, patience);
         }
         snapshot
     }
@@ -243,7 +257,13 @@ impl Observer {
     }
 
     /// Asks actors that have stood still, and adds their leaves to the snapshot.
-    fn ask(&mut self, snapshot: &mut Snapshot, walked: &WalkedProcess, whom: Ask<'_>) {
+    fn ask(
+        &mut self,
+        snapshot: &mut Snapshot,
+        walked: &WalkedProcess,
+        whom: Ask<'_>,
+        patience: Patience,
+    ) {
         let chosen = self.choose(snapshot, whom);
         if chosen.is_empty() {
             return;
@@ -260,7 +280,7 @@ impl Observer {
             |record: &&Arc<ThreadRecord>| chosen.binary_search(&record.slot().id()).is_ok();
         records.iter().filter(is_chosen).for_each(|record| record.ask());
         let mut answers: Vec<(u64, Leaves)> = Vec::new();
-        let until = Instant::now() + ANSWER_MAX;
+        let until = Instant::now() + patience.answers;
         while answers.len() < chosen.len() && Instant::now() < until {
             thread::sleep(LOOK_INTERVAL);
             answers.append(&mut waiting::take_answers());
@@ -364,13 +384,15 @@ impl Observer {
 
 /// Returns whether some thread would poll an actor that was woken.
 fn can_be_polled(snapshot: &Snapshot, actor: &Actor) -> bool {
-    let is_own = |runtime: &&RuntimeState| runtime.id == actor.runtime;
+    let runtime = snapshot.runtimes.iter().find(|runtime| runtime.id == actor.runtime);
+    let Some(runtime) = runtime else { return actor.kind != ActorKind::BlockingJob };
+    // Its only thread does not return from a poll.
+    let is_stuck = runtime.flavor == Flavor::CurrentThread
+        && snapshot.workers.iter().any(|worker| worker.runtime == runtime.id);
     match actor.kind {
-        ActorKind::Thread { .. } => true,
+        ActorKind::Thread { .. } => !is_stuck,
         ActorKind::BlockingJob => false,
-        ActorKind::Task | ActorKind::LocalTask => {
-            snapshot.runtimes.iter().find(is_own).is_none_or(|runtime| runtime.is_driven)
-        }
+        ActorKind::Task | ActorKind::LocalTask => !is_stuck && runtime.is_driven,
     }
 }
 
@@ -418,7 +440,7 @@ fn find_restless(walked: &WalkedProcess, gap: Duration) -> Vec<u64> {
     active.into_iter().map(|task| task.id().as_u64()).collect()
 }
 
-fn walk_all(runtimes: &[SchedulerHandle]) -> WalkedProcess {
+fn walk_all(runtimes: &[SchedulerHandle], patience: Patience) -> WalkedProcess {
     let sets = task_walk::sets();
     for runtime in runtimes {
         match runtime {
@@ -444,7 +466,7 @@ fn walk_all(runtimes: &[SchedulerHandle]) -> WalkedProcess {
             set.wake_poller();
             is_done = false;
         }
-        if is_done || begun.elapsed() > WALK_MAX {
+        if is_done || begun.elapsed() > patience.walk {
             break;
         }
         thread::sleep(LOOK_INTERVAL);

@@ -6,7 +6,7 @@ use super::frames::{self, Frames, Resolved};
 use super::hang::Hang;
 use super::snapshot::{Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot};
 use super::verdict::{
-    Findings, LISTED_MAX, Member, Names, Verdict, find, push_actor, push_duration, push_runtime,
+    Findings, LISTED_MAX, Member, Names, Verdict, VerdictKind, find, push_actor, push_duration, push_runtime,
     push_wait, put,
 };
 use std::panic::Location;
@@ -67,7 +67,7 @@ impl Dump {
         for (number, verdict) in (1..).zip(self.verdicts()) {
             put!(into, "  {number}. {}\n", verdict.kind.name());
             for member in &verdict.members {
-                self.push_member(&mut into, member, resolved);
+                self.push_member(&mut into, verdict.kind, member, resolved);
             }
         }
         self.push_groups(&mut into, &mut names);
@@ -103,7 +103,13 @@ impl Dump {
     }
 
     /// Says where a member of a verdict waits.
-    fn push_member(&self, into: &mut String, member: &Member, resolved: &Resolved) {
+    fn push_member(
+        &self,
+        into: &mut String,
+        kind: VerdictKind,
+        member: &Member,
+        resolved: &Resolved,
+    ) {
         let Some(actor) = self.actor(member.id) else { return };
         into.push_str("     ");
         push_actor(into, actor);
@@ -120,6 +126,7 @@ impl Dump {
                 put!(into, " waits in {}", frames::without_closures(actor.type_name));
             }
             (None, _) => into.push_str(match actor.state {
+                _ if kind == VerdictKind::SpinningTask => " is polled again and again",
                 ActorState::Running => " is polled",
                 ActorState::Queued => " is queued",
                 ActorState::Waiting => " waits",

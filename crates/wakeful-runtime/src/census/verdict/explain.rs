@@ -466,11 +466,13 @@ impl<'a> Line<'a> {
         let snapshot = self.snapshot;
         let workers = || snapshot.workers.iter().filter(|worker| worker.runtime == runtime.id);
         let stuck = |worker: &&WorkerState| worker.stuck_for.is_some_and(|time| time >= LONG);
-        let count = workers().filter(stuck).count();
+        let mut blocked: Vec<&WorkerState> = workers().filter(stuck).collect();
+        blocked.sort_by_key(|worker| (worker.task.is_none(), worker.task, worker.index));
+        let count = blocked.len();
         put!(self.text, "{count} of {} workers of ", workers().count());
         self.runtime(runtime);
         self.put(if count == 1 { " is blocked: " } else { " are blocked: " });
-        for (at, worker) in workers().filter(stuck).take(LISTED_MAX).enumerate() {
+        for (at, worker) in blocked.iter().take(LISTED_MAX).enumerate() {
             self.put(if at > 0 { "; " } else { "" });
             let task = snapshot.actors.iter().find(|actor| Some(actor.id) == worker.task);
             match task {
