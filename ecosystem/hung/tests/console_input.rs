@@ -34,8 +34,14 @@ fn dump_path_that_cannot_be_written() {
         }
         let said = program.said();
         assert!(!said.contains("panicked"), "{said}");
-        let names_it = |line: &String| line.starts_with("wakeful: ") && line.contains(DUMP_PATH);
-        assert!(program.errors.get().iter().any(names_it), "{path:?}: {said}");
+        let names_it = |line: &&String| {
+            line.starts_with(&format!("wakeful: cannot write to {path:?}, the file that {DUMP_PATH}"))
+        };
+        let errors = program.errors.get();
+        // A dump for each signal, with the reason why it is not in the file.
+        assert_eq!(errors.iter().filter(names_it).count(), 2, "{path:?}: {said}");
+        let ends = errors.iter().filter(|line| *line == DUMP_ENDS).count();
+        assert_eq!(ends, 2, "{path:?}: {said}");
     }
 }
 
@@ -57,9 +63,15 @@ fn two_runtimes() {
             let program = start("two_runtimes", flavor, &[(CONSOLE, variable)]);
             program.output.wait_until("two deadlocks", |lines| lines.len() == 2);
             program.wait_until_settled();
-            let dump = program.dump().lines.join("\n");
-            assert_eq!(dump.matches(DUMP_BEGINS).count(), 1, "{dump}");
-            assert_eq!(dump.matches("self-deadlock").count(), 2, "{dump}");
+            let dump = program.dump();
+            let begun = dump.lines.iter().filter(|line| line.starts_with(DUMP_BEGINS)).count();
+            let verdicts = dump.verdicts().expect("it hangs");
+            assert_eq!(begun, 1, "{verdicts}");
+            let has = |part: &str| assert!(verdicts.contains(part), "no {part:?} in {verdicts}");
+            match variable {
+                "1" => ["  1. deadlock (certain)", "waits for mutex 1", "waits for mutex 2"].map(has),
+                _ => ["  1. self-deadlock", "  2. self-deadlock (certain)", "held by itself"].map(has),
+            };
             assert_eq!(program.threads().iter().filter(|name| *name == CONSOLE_THREAD).count(), 1);
         }
     }

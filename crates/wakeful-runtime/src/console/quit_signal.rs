@@ -91,7 +91,7 @@ mod handler {
     impl Requests {
         /// Waits for a request.
         pub(crate) fn wait(&mut self) {
-            let mut bytes = [0; 64];
+            let mut bytes = [0; 1024];
             // Requests that came during a dump are answered by one.
             while !matches!(self.0.read(&mut bytes), Ok(1..)) {
                 // The process has closed the descriptor behind the console's back.

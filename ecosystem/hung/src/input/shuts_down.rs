@@ -9,6 +9,8 @@ use tokio::time::sleep;
 use crate::dumped::Rounds;
 
 pub fn run(builder: &mut Builder) {
+    // The console is there from the first runtime on.
+    drop(builder.build().unwrap());
     let rounds = Rounds::start();
     while rounds.go_on() {
         let runtime = builder.build().unwrap();
