@@ -57,6 +57,17 @@ struct WatchedRuntime {
     on_deadlock: Option<HangCallback>,
 }
 
+/// A runtime has been built, or is about to be.
+static HAS_RUNTIME: AtomicBool = AtomicBool::new(false);
+
+/// Holders of permits and users of channels have been recorded since before the first runtime.
+static RECORDS_FROM_START: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether records of holders and users are complete.
+pub(crate) fn records_from_start() -> bool {
+    RECORDS_FROM_START.load(Relaxed)
+}
+
 /// The console of this process, once a runtime or a variable has asked for one.
 static CONSOLE: Mutex<Option<Arc<Console>>> = Mutex::new(None);
 
@@ -68,6 +79,7 @@ fn from_env() -> Option<&'static Settings> {
 
 /// Starts what is asked for, before a runtime is built.
 pub(crate) fn prepare(has_callback: bool) {
+    let is_first = !HAS_RUNTIME.swap(true, Relaxed);
     let settings = from_env();
     if settings.is_none() && !has_callback {
         return;
@@ -84,6 +96,7 @@ pub(crate) fn prepare(has_callback: bool) {
     let settings = &console.settings;
     if settings.records || has_callback {
         waiting::holdings::watch();
+        RECORDS_FROM_START.fetch_or(is_first, Relaxed);
     }
     let dumps = if is_new && settings.dumps { console.start_dumps() } else { Ok(()) };
     let wants_reports = has_callback || settings.report_interval.is_some();
@@ -111,7 +124,7 @@ impl Console {
         let mut requests = quit_signal::install()?;
         let console = self.clone();
         start_thread("wakeful-console", move || {
-            let mut observer = Observer::default();
+            let mut observer = Observer::new(records_from_start());
             loop {
                 requests.wait(console.settings.dump_interval);
                 contain_panic(|| console.dump(&mut observer));
@@ -125,7 +138,7 @@ impl Console {
         }
         let console = self.clone();
         start_thread("wakeful-deadlock", move || {
-            let (mut observer, mut reported) = (Observer::default(), Vec::new());
+            let (mut observer, mut reported) = (Observer::new(records_from_start()), Vec::new());
             loop {
                 let begun = Instant::now();
                 contain_panic(|| console.report(&mut observer, &mut reported));

@@ -16,10 +16,19 @@ use std::time::{Duration, Instant};
 pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// The first line of a dump begins with this.
-pub const DUMP_BEGINS: &str = "wakeful: dump of process ";
+pub const DUMP_BEGINS: &str = "== wakeful ";
 
-/// The last line of a dump begins with this.
-pub const DUMP_ENDS: &str = "wakeful: end of dump";
+/// The last line of a dump.
+pub const DUMP_ENDS: &str = "== end ==";
+
+/// The line before the verdicts.
+const VERDICTS_BEGIN: &str = "What hangs:";
+
+/// The line instead of verdicts.
+const NO_VERDICTS: &str = "Nothing is known to hang.";
+
+/// The line before the places of what the verdicts name.
+const PLACES_BEGIN: &str = "Where that is:";
 
 /// The variable that switches the console on.
 pub const CONSOLE: &str = "WAKEFUL_CONSOLE";
@@ -44,8 +53,46 @@ pub struct Program {
 pub struct Dump {
     /// The lines from [`DUMP_BEGINS`] to [`DUMP_ENDS`].
     pub lines: Vec<String>,
-    /// The time from the signal to the last line.
+    /// The time from the signal to the verdicts, which are printed together.
     pub took: Duration,
+    /// The time from the signal to the last line.
+    pub took_in_all: Duration,
+}
+
+impl Dump {
+    /// Returns the verdicts, and where their members wait, without what differs from run to run.
+    /// `None` if the dump says that nothing is known to hang. Fails if the dump says neither.
+    pub fn verdicts(&self) -> Option<String> {
+        let verdicts = self.section(VERDICTS_BEGIN);
+        if self.lines.iter().any(|line| line == NO_VERDICTS) {
+            assert!(verdicts.is_none(), "it hangs, and does not:\n{}", self.lines.join("\n"));
+            return None;
+        }
+        let (Some(verdicts), Some(places)) = (verdicts, self.section(PLACES_BEGIN)) else {
+            panic!("nothing is said about what hangs:\n{}", self.lines.join("\n"));
+        };
+        assert!(verdicts[0].starts_with("  1. "), "no verdict:\n{}", self.lines.join("\n"));
+        let parts = [(VERDICTS_BEGIN, verdicts), (PLACES_BEGIN, places)];
+        let parts = parts.map(|(title, lines)| {
+            let lines: Vec<String> = lines.iter().map(|line| normalise(line)).collect();
+            format!("{title}\n{}\n", lines.join("\n"))
+        });
+        Some(parts.join("\n"))
+    }
+
+    /// Returns the part between the first line and the verdicts or the lack of them: how many tasks
+    /// there are, and what is not known.
+    pub fn head(&self) -> String {
+        let lines = self.lines.iter().skip(1).take_while(|line| !line.is_empty());
+        lines.map(|line| format!("{line}\n")).collect()
+    }
+
+    /// Returns the lines after a title, up to an empty line.
+    fn section(&self, title: &str) -> Option<&[String]> {
+        let start = self.lines.iter().position(|line| line == title)? + 1;
+        let len = self.lines[start..].iter().position(String::is_empty)?;
+        (len > 0).then_some(&self.lines[start..start + len])
+    }
 }
 
 impl Program {
@@ -66,6 +113,8 @@ impl Program {
         }
         let mut child = command
             .env_remove("RUST_BACKTRACE")
+            // Stacks have paths that are relative to it, and so do the sites of spawns.
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
             .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -149,12 +198,17 @@ impl Program {
         let seen = self.errors.get().len();
         let started = Instant::now();
         self.signal(libc::SIGQUIT);
-        let lines = self.errors.wait_until(DUMP_ENDS, |lines| {
-            lines[seen..].iter().any(|line| line.starts_with(DUMP_ENDS))
-        });
+        let wait_for = |what: &[&str]| {
+            self.errors.wait_until(what[0], |lines| {
+                lines[seen..].iter().any(|line| what.contains(&line.as_str()))
+            })
+        };
+        wait_for(&[VERDICTS_BEGIN, NO_VERDICTS]);
         let took = started.elapsed();
+        let lines = wait_for(&[DUMP_ENDS]);
+        let took_in_all = started.elapsed();
         let lines = lines[seen..].iter().skip_while(|line| !line.starts_with(DUMP_BEGINS));
-        Dump { lines: lines.cloned().collect(), took }
+        Dump { lines: lines.cloned().collect(), took, took_in_all }
     }
 
     /// What the program has printed so far, for messages.
@@ -266,36 +320,35 @@ impl Lines {
     }
 }
 
-/// Replaces what differs from run to run: process and thread ids, addresses, and times.
+/// Replaces what differs from run to run: times, and numbers that the operating system gives out.
 ///
-/// - `process 123`, `thread 123` become `process PID`, `thread TID`,
-/// - `0x7f…` becomes `ADDRESS`,
-/// - a number with a unit of time (`ns`, `us`, `ms`, `s`, `min`) becomes `TIME`.
+/// - A number with a unit of time behind it (`1.5 ms`, `20 s`) becomes `TIME`.
+/// - The number in `process 123`, `thread 123`, `descriptor 9` becomes `N`, and so does that of a
+///   worker, as it depends on the scheduler.
+/// - So do the counts of polls.
 pub fn normalise(line: &str) -> String {
-    let mut result = String::with_capacity(line.len());
-    let mut last = "";
-    for word in line.split_inclusive(' ') {
-        let (bare, space) = match word.strip_suffix(' ') {
-            Some(bare) => (bare, " "),
-            None => (word, ""),
+    let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    for at in 0..words.len() {
+        let is_inside = |c: char| c.is_ascii_alphanumeric() || c == '"';
+        let bare = |word: Option<&String>| -> String {
+            word.map_or("", |word| word.trim_matches(|c: char| !is_inside(c))).to_owned()
         };
-        let start = bare.find(|c: char| c.is_ascii_alphanumeric()).unwrap_or(bare.len());
-        let end = bare.rfind(|c: char| c.is_ascii_alphanumeric()).map_or(start, |at| at + 1);
-        let core = &bare[start..end];
-        let digits = core.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(core.len());
-        let (number, unit) = core.split_at(digits);
-        let replaced = match (last, number, unit) {
-            ("process", _, "") if !number.is_empty() => "PID",
-            ("thread", _, "") if !number.is_empty() => "TID",
-            (_, _, "ns" | "us" | "µs" | "ms" | "s" | "min") if !number.is_empty() => "TIME",
-            _ if core.starts_with("0x") => "ADDRESS",
-            _ => core,
-        };
-        result += &bare[..start];
-        result += replaced;
-        result += &bare[end..];
-        result += space;
-        last = core;
+        let before = at.checked_sub(1).map_or(String::new(), |before| bare(words.get(before)));
+        let (word, after) = (bare(words.get(at)), bare(words.get(at + 1)));
+        let is_number =
+            |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit() || c == '.');
+        if !is_number(&word) {
+            continue;
+        }
+        if matches!(after.as_str(), "ns" | "us" | "µs" | "ms" | "s" | "min") {
+            words[at] = words[at].replace(&word, "TIME");
+            words[at + 1] = words[at + 1].replacen(&after, "", 1);
+        } else if matches!(before.as_str(), "process" | "thread" | "descriptor" | "worker")
+            || after == "polls"
+        {
+            words[at] = words[at].replace(&word, "N");
+        }
     }
-    result
+    // The place of a unit is left with what was behind it.
+    words.join(" ").replace("TIME ", "TIME")
 }

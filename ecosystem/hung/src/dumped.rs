@@ -17,13 +17,13 @@ pub mod issue_8434;
 
 /// Tells a program when to stop.
 #[derive(Clone)]
-struct Rounds {
+pub struct Rounds {
     is_over: Arc<AtomicBool>,
 }
 
 impl Rounds {
     /// Starts the thread that waits for the end of the input, and says that the program is ready.
-    fn start() -> Rounds {
+    pub fn start() -> Rounds {
         let is_over = Arc::new(AtomicBool::new(false));
         let ended = is_over.clone();
         thread::spawn(move || {
@@ -34,7 +34,7 @@ impl Rounds {
         Rounds { is_over }
     }
 
-    fn go_on(&self) -> bool {
+    pub fn go_on(&self) -> bool {
         !self.is_over.load(Ordering::SeqCst)
     }
 }

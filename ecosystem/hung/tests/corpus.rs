@@ -24,16 +24,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs, thread};
 
-use driver::{CONSOLE, Program, normalise};
+use driver::{CONSOLE, Dump, Program};
 
-/// A dump is to take a second at most. This is for busy machines; the times are printed.
+/// The verdicts are to come within a second. This is for busy machines; the times are printed.
 const DUMP_MAX: Duration = Duration::from_secs(5);
 
-/// How long a program has hung when it is looked at: some verdicts are given only to what lasts.
-const HANGS_FOR: Duration = Duration::from_millis(1500);
+/// How long a program has hung when it is looked at. A dump looks for as long as it has to, so this
+/// only covers what settles late.
+const HANGS_FOR: Duration = Duration::from_millis(200);
 
 /// How often a twin is looked at. A wrong verdict may depend on the moment.
-const LOOKS_AT_TWIN: usize = 5;
+const LOOKS_AT_TWIN: usize = 3;
 
 const BOTH: &[&str] = &["mt", "ct"];
 const CURRENT_THREAD: &[&str] = &["ct"];
@@ -80,10 +81,12 @@ fn hung(name: &str, flavors: &[&str]) {
         program.wait_until_settled();
         thread::sleep(HANGS_FOR);
         let dump = program.dump();
-        let verdicts = verdicts(&dump.lines);
-        println!("{name} {flavor} {mode}: dump after {:?}, verdicts:\n{verdicts}", dump.took);
-        show(&dump.lines);
-        assert!(dump.took < DUMP_MAX, "{name} {flavor} {mode}: the dump took {:?}", dump.took);
+        let nothing = || format!("{}\nNothing is known to hang.\n", dump.head());
+        let verdicts = dump.verdicts().unwrap_or_else(nothing);
+        let Dump { took, took_in_all, ref lines } = dump;
+        println!("{name} {flavor} {mode}: {took:?}, in all {took_in_all:?}\n{verdicts}");
+        show(lines);
+        assert!(took < DUMP_MAX, "{name} {flavor} {mode}: the dump took {took:?}");
         program.assert_alive();
         assert_eq!(program.output.get(), ["ready"], "{name} {flavor} {mode}: it goes on");
         verdicts
@@ -114,9 +117,13 @@ fn healthy(name: &str, flavors: &[&str]) {
         for _ in 0..LOOKS_AT_TWIN {
             let dump = program.dump();
             show(&dump.lines);
-            let verdicts = verdicts(&dump.lines);
+            let verdicts = dump.verdicts();
             let what = format!("{name} {flavor} {mode}");
-            assert!(verdicts.is_empty(), "{what}: it does not hang, but:\n{verdicts}");
+            assert!(
+                verdicts.is_none(),
+                "{what}: it does not hang, but:\n{}",
+                dump.lines.join("\n")
+            );
             assert!(dump.took < DUMP_MAX, "{what}: the dump took {:?}", dump.took);
             let ticks = program.output.count("tick");
             program.output.wait_until("tick after a dump", |lines| lines.len() > ticks + 2);
@@ -155,18 +162,17 @@ fn show(lines: &[String]) {
     }
 }
 
-/// Returns the part of a dump that has the verdicts, without what differs from run to run.
-fn verdicts(dump: &[String]) -> String {
-    let mut text = String::new();
-    for line in dump.iter().skip_while(|line| !line.starts_with("verdict")) {
-        text += &normalise(line);
-        text.push('\n');
-    }
-    text
-}
-
+/// Compares verdicts with those that are expected, as far as they are known in this build.
 fn is_as_expected(verdicts: &str, expected: &str) -> bool {
-    verdicts == expected
+    if cfg!(debug_assertions) {
+        return verdicts == expected;
+    }
+    // Which function of several that were inlined into each other is named, is up to the compiler.
+    let without_places = |text: &str| -> Vec<String> {
+        let place = |line: &str| line.split(" waits in ").next().unwrap_or_default().to_owned();
+        text.lines().map(place).collect()
+    };
+    without_places(verdicts) == without_places(expected)
 }
 
 fn folder() -> PathBuf {

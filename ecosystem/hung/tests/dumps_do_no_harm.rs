@@ -1,4 +1,5 @@
-//! A dump every 20 ms changes nothing in situations in which Tokio's `Handle::dump` broke something.
+//! Dumps, and looks for deadlocks, change nothing in situations in which Tokio's `Handle::dump`
+//! broke something.
 //!
 //! The programs are in `src/dumped`. Each checks its own results, round after round, until enough
 //! dumps have been made.
@@ -12,10 +13,13 @@ use std::{fs, process, thread};
 use driver::{CONSOLE, DUMP_ENDS, DUMP_PATH, LIMIT, Program};
 
 /// So many dumps are made during the rounds.
-const DUMPS: usize = 20;
+const DUMPS: usize = 8;
 
 /// The time from one request to the next. Requests during a dump are answered by one dump.
 const PERIOD: Duration = Duration::from_millis(20);
+
+/// Deadlocks are looked for, and tasks asked, while no dump is made. There are none.
+const LOOKS: (&str, &str) = ("WAKEFUL_DEADLOCK_REPORT", "20ms,likely");
 
 macro_rules! programs {
     ($($name:ident,)*) => {
@@ -35,7 +39,7 @@ fn in_both_modes(name: &str, flavor: &str) {
 
 fn run(name: &str, flavor: &str, variable: &str, dumps: &Dumps) {
     let path = dumps.path.to_str().expect("it is made of ASCII");
-    let variables = [(CONSOLE, variable), (DUMP_PATH, path)];
+    let variables = [(CONSOLE, variable), (DUMP_PATH, path), LOOKS];
     let run = [name, "--flavor", flavor];
     let mut program = Program::start(env!("CARGO_BIN_EXE_hung"), &run, &variables);
     let started = Instant::now();
@@ -55,6 +59,9 @@ fn run(name: &str, flavor: &str, variable: &str, dumps: &Dumps) {
     assert!(status.success(), "ended with {status}\n{said}");
     assert_eq!(program.output.get(), ["ready", "done"], "{said}");
     assert!(dumps.count() >= DUMPS, "ended early, after {} dumps\n{said}", dumps.count());
+    let text = dumps.text();
+    let hangs: Vec<&str> = text.lines().filter(|line| line.starts_with("wakeful: ")).collect();
+    assert!(hangs.is_empty(), "it does not hang, but:\n{}", hangs.join("\n"));
     println!("{name} {flavor} {variable}: {} dumps in {:?}", dumps.count(), started.elapsed());
 }
 
@@ -69,10 +76,13 @@ impl Dumps {
         Dumps { path: PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(file) }
     }
 
-    fn count(&self) -> usize {
+    fn text(&self) -> String {
         let text = fs::read(&self.path).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        text.lines().filter(|line| line.starts_with(DUMP_ENDS)).count()
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    fn count(&self) -> usize {
+        self.text().lines().filter(|line| line.starts_with(DUMP_ENDS)).count()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Takes a census of the process: reaches every task, asks some, and makes a [`Snapshot`].
 
 use super::snapshot::{
-    Actor, ActorKind, ActorState, BlockingState, Flavor, RuntimeState, Snapshot, WorkerState,
+    Actor, ActorKind, ActorState, BlockingState, ChannelUse, Flavor, HeldPermits, Holdings,
+    RuntimeState, Snapshot, WorkerState,
 };
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::current_thread::Drive;
@@ -14,11 +15,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use wakeful_base::threads::{self, BlockOn, ThreadRecord, ThreadRole};
-use wakeful_base::waiting::{self, Asking, Leaves, WaitKind, Waits};
+use wakeful_base::waiting::{self, Asking, Leaves, WaitKind, Waits, holdings};
 use wakeful_task::{Phase, Retained};
 
-/// How long workers, driving threads and polled `LocalSet`s have to answer.
-const ANSWER_MAX: Duration = Duration::from_millis(50);
+/// How long a census waits for threads that may be stuck, or only wait for a CPU.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// For workers, driving threads and polled `LocalSet`s to list their tasks.
+    walk: Duration,
+    /// For asked actors to be polled.
+    answers: Duration,
+}
+
+impl Patience {
+    /// For a census that a person has asked for. On a busy machine it should not miss anything; if
+    /// all that can be stuck is stuck, it should still take less than a second in all.
+    const ONCE: Patience =
+        Patience { walk: Duration::from_millis(150), answers: Duration::from_millis(250) };
+
+    /// For one census of many: what it misses is seen by the next one.
+    const OFTEN: Patience =
+        Patience { walk: Duration::from_millis(50), answers: Duration::from_millis(50) };
+}
 
 /// How long a worker has to answer before the census walks over its tasks itself, if its thread is
 /// in user code. Some polls are long.
@@ -40,10 +58,11 @@ const SAMPLES: u32 = 10;
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Takes censuses, and remembers since when actors have stood still.
-#[derive(Default)]
 pub(crate) struct Observer {
     /// Sorted by id.
     seen: Vec<SeenActor>,
+    /// Holders of permits and users of channels have been recorded since before the first runtime.
+    is_recorded_from_start: bool,
 }
 
 /// An actor that waited at the last census.
@@ -99,6 +118,11 @@ struct WalkedProcess {
 }
 
 impl Observer {
+    /// Creates an observer that has not seen anything yet.
+    pub(crate) fn new(is_recorded_from_start: bool) -> Observer {
+        Observer { seen: Vec::new(), is_recorded_from_start }
+    }
+
     /// Takes a census of `runtimes` and all `LocalSet`s and threads in `block_on`, over a time of
     /// at least `gap`. Without a gap, it only sees what stood still since the last census.
     pub(crate) fn observe(
@@ -108,7 +132,8 @@ impl Observer {
         ask: Ask<'_>,
     ) -> Snapshot {
         let _one = lock(&ONE_AT_A_TIME);
-        let mut before = walk_all(runtimes);
+        let patience = if gap.is_zero() { Patience::OFTEN } else { Patience::ONCE };
+        let mut before = walk_all(runtimes, patience);
         self.update(&before);
         let (restless, after) = if gap.is_zero() {
             (Vec::new(), None)
@@ -116,14 +141,14 @@ impl Observer {
             let restless = find_restless(&before, gap);
             // The census counts references, so it must have one to each task only.
             before.runtimes.iter_mut().for_each(|runtime| runtime.tasks.clear());
-            let after = walk_all(runtimes);
+            let after = walk_all(runtimes, patience);
             self.update(&after);
             (restless, Some(after))
         };
         let after = after.as_ref().unwrap_or(&before);
         let mut snapshot = self.snapshot(&before, after, &restless);
         if ask != Ask::Nobody {
-            self.ask(&mut snapshot, after, ask);
+            self.ask(&mut snapshot, after, ask, patience);
         }
         snapshot
     }
@@ -160,6 +185,32 @@ impl Observer {
         }
         now.sort_unstable_by_key(|seen| seen.id);
         self.seen = now;
+    }
+
+    /// Returns what is recorded of permits and channels.
+    fn holdings(&self) -> Holdings {
+        let recorded = holdings::read();
+        if !self.is_recorded_from_start {
+            return Holdings::default();
+        }
+        let permits = recorded.permits.into_iter().map(|held| HeldPermits {
+            object: held.object,
+            by: held.by,
+            count: held.count,
+            is_forgotten: held.is_forgotten,
+            may_have_moved: held.may_have_moved,
+        });
+        let channels = recorded.channels.into_iter().map(|used| ChannelUse {
+            object: used.object,
+            by: used.by,
+            is_sender: used.is_sender,
+        });
+        Holdings {
+            are_complete: !recorded.lacks_permits && !recorded.lacks_channels,
+            permits: permits.collect(),
+            channels: channels.collect(),
+            refilled: Some(recorded.refilled),
+        }
     }
 
     /// Returns what an actor answered earlier, if it has not been polled since.
@@ -232,14 +283,20 @@ impl Observer {
             workers: workers.collect(),
             runtimes: after.runtimes.iter().map(|runtime| runtime.state.clone()).collect(),
             actors,
+            holdings: self.holdings(),
             user_threads: user_threads(&records),
             is_incomplete: after.is_incomplete,
-            ..Snapshot::default()
         }
     }
 
     /// Asks actors that have stood still, and adds their leaves to the snapshot.
-    fn ask(&mut self, snapshot: &mut Snapshot, walked: &WalkedProcess, whom: Ask<'_>) {
+    fn ask(
+        &mut self,
+        snapshot: &mut Snapshot,
+        walked: &WalkedProcess,
+        whom: Ask<'_>,
+        patience: Patience,
+    ) {
         let chosen = self.choose(snapshot, whom);
         if chosen.is_empty() {
             return;
@@ -256,7 +313,7 @@ impl Observer {
             |record: &&Arc<ThreadRecord>| chosen.binary_search(&record.slot().id()).is_ok();
         records.iter().filter(is_chosen).for_each(|record| record.ask());
         let mut answers: Vec<(u64, Leaves)> = Vec::new();
-        let until = Instant::now() + ANSWER_MAX;
+        let until = Instant::now() + patience.answers;
         while answers.len() < chosen.len() && Instant::now() < until {
             thread::sleep(LOOK_INTERVAL);
             answers.append(&mut waiting::take_answers());
@@ -287,6 +344,7 @@ impl Observer {
             actor.state == ActorState::Waiting
                 && actor.wakers != Some(0)
                 && actor.unchanged_for > Duration::ZERO
+                && can_be_polled(snapshot, actor)
                 && match whom {
                     Ask::Nobody => false,
                     Ask::Suspects => actor.leaves.is_none() && waits_for_others(actor),
@@ -357,6 +415,20 @@ impl Observer {
     }
 }
 
+/// Returns whether some thread would poll an actor that was woken.
+fn can_be_polled(snapshot: &Snapshot, actor: &Actor) -> bool {
+    let runtime = snapshot.runtimes.iter().find(|runtime| runtime.id == actor.runtime);
+    let Some(runtime) = runtime else { return actor.kind != ActorKind::BlockingJob };
+    // Its only thread does not return from a poll.
+    let is_stuck = runtime.flavor == Flavor::CurrentThread
+        && snapshot.workers.iter().any(|worker| worker.runtime == runtime.id);
+    match actor.kind {
+        ActorKind::Thread { .. } => !is_stuck,
+        ActorKind::BlockingJob => false,
+        ActorKind::Task | ActorKind::LocalTask => !is_stuck && runtime.is_driven,
+    }
+}
+
 /// Returns whether an actor waits for something that other tasks have to do.
 fn waits_for_others(actor: &Actor) -> bool {
     let Some(last) = actor.last else { return true };
@@ -401,7 +473,7 @@ fn find_restless(walked: &WalkedProcess, gap: Duration) -> Vec<u64> {
     active.into_iter().map(|task| task.id().as_u64()).collect()
 }
 
-fn walk_all(runtimes: &[SchedulerHandle]) -> WalkedProcess {
+fn walk_all(runtimes: &[SchedulerHandle], patience: Patience) -> WalkedProcess {
     let sets = task_walk::sets();
     for runtime in runtimes {
         match runtime {
@@ -427,7 +499,7 @@ fn walk_all(runtimes: &[SchedulerHandle]) -> WalkedProcess {
             set.wake_poller();
             is_done = false;
         }
-        if is_done || begun.elapsed() > ANSWER_MAX {
+        if is_done || begun.elapsed() > patience.walk {
             break;
         }
         thread::sleep(LOOK_INTERVAL);

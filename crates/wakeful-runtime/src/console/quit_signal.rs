@@ -93,7 +93,7 @@ mod handler {
         /// Waits for a request, or until `interval` is over.
         pub(crate) fn wait(&mut self, interval: Option<Duration>) {
             let Requests(stream) = self;
-            let mut bytes = [0; 64];
+            let mut bytes = [0; 1024];
             while stream.set_read_timeout(interval).is_err() {
                 // The process has closed the descriptor behind the console's back.
                 std::thread::sleep(Duration::from_secs(1));

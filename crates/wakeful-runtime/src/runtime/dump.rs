@@ -2,7 +2,7 @@
 
 use super::Handle;
 use crate::census::{self, Ask, Hang, Observer};
-use crate::console::DUMP_GAP;
+use crate::console::{self, DUMP_GAP};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::Location;
@@ -231,7 +231,11 @@ impl Handle {
         let scheduler = self.scheduler.clone();
         on_own_thread(Box::new(move || {
             let ask = if asks { Ask::Everybody } else { Ask::Nobody };
-            census::Dump::new(Observer::default().observe(&[scheduler], DUMP_GAP, ask))
+            census::Dump::new(Observer::new(console::records_from_start()).observe(
+                &[scheduler],
+                DUMP_GAP,
+                ask,
+            ))
         }))
     }
 }

@@ -205,7 +205,13 @@ impl Draft {
             VerdictKind::HeldAcrossWait => line.held(&verdict, &links),
         }
         line.others(&verdict);
-        line.put(advice(verdict.kind));
+        let is_once_cell = |object: &(WaitKind, u64)| object.0 == WaitKind::OnceCell;
+        line.put(match verdict.kind {
+            VerdictKind::SelfDeadlock if verdict.objects.iter().any(is_once_cell) => {
+                ". Do not use a once-cell within its own initialization"
+            }
+            kind => advice(kind),
+        });
         verdict.text = line.text;
         verdict
     }
@@ -406,6 +412,7 @@ impl<'a> Line<'a> {
             WaitKind::MpscSend => put!(self.text, ", whose receiver is with {of}"),
             WaitKind::RwLockRead if !has_holder => put!(self.text, ", queued behind {of}"),
             WaitKind::Semaphore => put!(self.text, ", which are held by {of}"),
+            WaitKind::OnceCell => put!(self.text, ", which is done by {of}"),
             _ => put!(self.text, ", which is held by {of}"),
         }
     }
@@ -471,10 +478,12 @@ impl<'a> Line<'a> {
         let snapshot = self.snapshot;
         let workers = || snapshot.workers.iter().filter(|worker| worker.runtime == runtime.id);
         let stuck = |worker: &&WorkerState| worker.stuck_for.is_some_and(|time| time >= LONG);
-        let count = workers().filter(stuck).count();
+        let mut blocked: Vec<&WorkerState> = workers().filter(stuck).collect();
+        blocked.sort_by_key(|worker| (worker.task.is_none(), worker.task, worker.index));
+        let count = blocked.len();
         self.runtime(runtime);
         self.put(if count == 1 { " has a blocked worker: " } else { " has blocked workers: " });
-        for (at, worker) in workers().filter(stuck).take(LISTED_MAX).enumerate() {
+        for (at, worker) in blocked.iter().take(LISTED_MAX).enumerate() {
             self.put(if at > 0 { "; " } else { "" });
             let task = snapshot.actors.iter().find(|actor| Some(actor.id) == worker.task);
             match task {
