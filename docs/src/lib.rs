@@ -30,4 +30,5 @@ chapters! {
     versions: "16-versions.md", "16-versions.zh-CN.md";
     roadmap: "17-roadmap.md", "17-roadmap.zh-CN.md";
     glossary: "18-glossary.md", "18-glossary.zh-CN.md";
+    hangs: "19-hangs.md", "19-hangs.zh-CN.md";
 }

@@ -139,6 +139,19 @@ fn every_counter_is_listed() {
     assert_names_all("12-metrics", &public_methods("runtime/runtime_metrics.rs"));
 }
 
+/// The names of the kinds of verdicts, as the runtime prints them.
+#[test]
+fn every_kind_of_hang_is_listed() {
+    let source = read(&docs().join("../crates/wakeful-runtime/src/census/verdict.rs"));
+    let names = source.lines().filter_map(|line| {
+        let (_, name) = line.trim().strip_prefix("VerdictKind::")?.split_once(" => \"")?;
+        Some(name.trim_end_matches("\",").to_owned())
+    });
+    let names: Vec<String> = names.collect();
+    assert!(names.len() > 10, "{names:?}");
+    assert_names_all("19-hangs", &names);
+}
+
 /// Returns the Rust files below `folder`, without tests.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {

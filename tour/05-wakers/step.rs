@@ -7,12 +7,13 @@
 //! - [`ledger`]: the first with one of the four functions wrong, and what becomes of the task;
 //! - [`by_id`]: it is a number, the task's id.
 //!
-//! [`send_sync`] asks which values may go to other threads.
+//! [`send_sync`] asks which values may go to other threads, and [`lost`] what a task looks like whose
+//! waker is gone.
 //!
 //! 手写 waker：`cx.waker()` 的背后。waker 是一个机器字的数据，加四个函数；这个机器字是什么意思，只
 //! 有函数知道：[`over_arc`]，它是任务的 `Arc`，多数运行时都这样；[`borrowed`]，同上，但引用是借来
 //! 的；[`ledger`]，同第一种，但四个函数里有一个写错了；[`by_id`]，它是一个数字，任务的编号。
-//! [`send_sync`] 讲哪些值可以给别的线程。
+//! [`send_sync`] 讲哪些值可以给别的线程；[`lost`] 看一个丢失了 waker 的任务是什么样子。
 
 use std::mem;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use over_arc::Bell;
 mod borrowed;
 mod by_id;
 mod ledger;
+mod lost;
 mod over_arc;
 mod send_sync;
 #[cfg(test)]
@@ -91,6 +93,9 @@ pub fn run(timeline: &Timeline) {
         timeline.scene(mistake.title());
         ledger::live_and_die(&Ledger::new(mistake, timeline));
     }
+
+    timeline.scene("A lost waker, seen from inside");
+    lost::run(timeline);
 
     timeline.scene("A waker that is a number");
     by_id::run(timeline);

@@ -8,7 +8,7 @@ use std::thread;
 use super::by_id::{self, Letterbox, Tasks};
 use super::ledger::{self, Ledger, Mistake};
 use super::over_arc::{self, Bell};
-use super::{count_borrowed, count_references, send_sync};
+use super::{count_borrowed, count_references, lost, send_sync};
 use crate::timeline::{Event, Timeline};
 
 #[test]
@@ -111,6 +111,25 @@ fn a_borrowed_waker_counts_nothing_and_its_clone_counts() {
             "drop, references: 1",
         ]
     );
+}
+
+#[test]
+fn a_task_that_waits_without_a_waker_has_lost_it() {
+    let timeline = Timeline::new();
+    lost::run(&timeline);
+    let lost = "waits, and no waker of it exists: LOST";
+    let kept = "waits, and one waker of it exists";
+    assert_eq!(
+        timeline.story_of("anna"),
+        ["polled", "returned Pending", kept, "woken by THREAD", "polled", "returned Ready()"]
+            .map(|line| line.replace("THREAD", &crate::timeline::thread_name()))
+    );
+    let bert = timeline.story_of("bert");
+    assert_eq!(bert[..4], ["polled", "returned Pending", lost, lost]);
+    assert_eq!(bert.last().unwrap(), "returned Ready()", "a poll without a wake-up hides it");
+    let carl = timeline.story_of("carl");
+    assert_eq!(carl[2], kept);
+    assert_eq!(carl.last().unwrap(), lost);
 }
 
 #[test]

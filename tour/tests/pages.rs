@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use tour::lang::{Lang, to_chinese};
 
 const PAGES: [&str; 2] = ["README.md", "README.zh-CN.md"];
+/// Pages beside that of their step, in both languages.
+const MORE_PAGES: [[&str; 2]; 1] = [["05-wakers/lost-waker.md", "05-wakers/lost-waker.zh-CN.md"]];
 const SOLUTIONS: [&str; 2] = ["SOLUTIONS.md", "SOLUTIONS.zh-CN.md"];
 
 fn tour() -> &'static Path {
@@ -19,7 +21,8 @@ fn all_pages() -> Vec<PathBuf> {
     let folders = tour::STEPS.iter().map(|step| tour().join(step.folder));
     let folders = folders.chain([tour().to_owned()]);
     let pages = folders.flat_map(|folder| PAGES.map(|page| folder.join(page)));
-    pages.chain(SOLUTIONS.map(|page| tour().join(page))).collect()
+    let more = MORE_PAGES.into_iter().flatten().chain(SOLUTIONS);
+    pages.chain(more.map(|page| tour().join(page))).collect()
 }
 
 fn read(page: &Path) -> String {
@@ -131,10 +134,11 @@ fn is_translation(english: &str, chinese: &str) -> bool {
 fn both_languages_show_the_same_timelines() {
     let folders =
         tour::STEPS.iter().map(|step| tour().join(step.folder)).chain([tour().to_owned()]);
-    for folder in folders {
-        let [english, chinese] = PAGES.map(|page| read(&folder.join(page)));
+    let pairs = folders.map(|folder| PAGES.map(|page| folder.join(page)));
+    for pages in pairs.chain(MORE_PAGES.map(|pages| pages.map(|page| tour().join(page)))) {
+        let [english, chinese] = pages.each_ref().map(|page| read(page));
         let (english, chinese) = (timeline_lines(&english), timeline_lines(&chinese));
-        assert_eq!(english.len(), chinese.len(), "{}", folder.display());
+        assert_eq!(english.len(), chinese.len(), "{}", pages[0].display());
         for (english, chinese) in english.iter().zip(chinese) {
             assert!(is_translation(english, chinese), "{english}\n{chinese}");
         }
@@ -144,11 +148,11 @@ fn both_languages_show_the_same_timelines() {
 /// The scenes that a page shows are those that the program prints.
 #[test]
 fn what_timelines_on_pages_say_is_what_steps_say() {
-    for step in tour::STEPS {
-        let text = read(&tour().join(step.folder).join(Lang::English.page()));
-        for line in timeline_lines(&text) {
+    let pages = tour::STEPS.iter().map(|step| format!("{}/{}", step.folder, Lang::English.page()));
+    for page in pages.chain(MORE_PAGES.map(|pages| pages[0].to_owned())) {
+        for line in timeline_lines(&read(&tour().join(&page))) {
             let is_known = columns(line).any(|(_, what)| to_chinese(what).is_some());
-            assert!(is_known, "{}: no step says {line:?}", step.folder);
+            assert!(is_known, "{page}: no step says {line:?}");
         }
     }
 }

@@ -118,6 +118,12 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("may be sent: {}, may be shared: {}", "可以送：{}，可以共享：{}"),
     ("yes", "是"),
     ("no", "否"),
+    ("A lost waker, seen from inside", "从内部看丢失的 waker"),
+    ("waits, and one waker of it exists", "在等待，它的 waker 有一个"),
+    ("waits, and no waker of it exists: LOST", "在等待，它的 waker 一个也没有：丢失"),
+    ("its alarm is dropped, and the waker in it", "它的闹钟被丢弃，里面的 waker 也一起"),
+    ("the alarms ring", "闹钟响了"),
+    ("polled once more, without a wake-up", "没有唤醒，再轮询一次"),
     ("A waker that is a number", "一个数字充当 waker"),
     (
         "woken once more: there is no such task, nothing happens",
