@@ -5,8 +5,8 @@ use crate::census::verdict::tests::builder::*;
 use wakeful_base::waiting::{WaitKind, Waits};
 
 const FRAMES: &str = "   0: wakeful_sync::mutex::Mutex<T>::lock::{{closure}}\n   1: \
-                      app::transfer::{{closure}}\n             at /home/app/src/main.rs:12:30\n   2: \
-                      app::serve::{{closure}}\n             at /home/app/src/main.rs:40:9\n   3: \
+                      app::transfer::{{closure}}\n             at /build/app/src/main.rs:12:30\n   2: \
+                      app::serve::{{closure}}\n             at /build/app/src/main.rs:40:9\n   3: \
                       wakeful_task::cell::poll\n";
 
 fn now() -> SystemTime {
@@ -62,8 +62,8 @@ before waiting
 
 Where that is:
   1. deadlock
-     task 1 waits in app::transfer at /home/app/src/main.rs:12:30, unchanged for 5.0 s
-     task 2 waits in app::transfer at /home/app/src/main.rs:12:30, unchanged for 5.0 s
+     task 1 waits in app::transfer at /build/app/src/main.rs:12:30, unchanged for 5.0 s
+     task 2 waits in app::transfer at /build/app/src/main.rs:12:30, unchanged for 5.0 s
 
 Tasks and threads, by where they come from and what they wait for:
     12 × task, app::audit: waiting for mutex 1, for up to 5.0 s
@@ -79,8 +79,8 @@ Tasks and threads, by where they come from and what they wait for:
 
 Where they wait, as far as they were asked:
      2 × a mutex: task 1, task 2
-         app::transfer at /home/app/src/main.rs:12:30
-         app::serve at /home/app/src/main.rs:40:9
+         app::transfer at /build/app/src/main.rs:12:30
+         app::serve at /build/app/src/main.rs:40:9
 
 Threads that do not return from user code:
   runtime 1, worker 1: task 30, for 42.0 ms
@@ -112,9 +112,9 @@ fn a_healthy_program() {
 
 #[test]
 fn places_are_relative_to_where_the_program_was_built() {
-    assert_eq!(directory_of("/home/app/src/main.rs:12:30", "src/main.rs"), Some("/home/app/"));
+    assert_eq!(directory_of("/build/app/src/main.rs:12:30", "src/main.rs"), Some("/build/app/"));
     assert_eq!(directory_of("src/main.rs:12:30", "src/main.rs"), None);
-    assert_eq!(directory_of("/home/my_src/main.rs:12:30", "src/main.rs"), None);
+    assert_eq!(directory_of("/build/my_src/main.rs:12:30", "src/main.rs"), None);
     assert_eq!(directory_of("main.rs", "src/main.rs"), None);
     let (mut snapshot, mut resolved) = snapshot();
     let site = Location::caller();

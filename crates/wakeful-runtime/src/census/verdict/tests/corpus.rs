@@ -48,7 +48,7 @@ fn c03_read_lock_then_write_lock() {
     let actors = || vec![main_waits([join(1)]), task(1, [wants.clone()])];
     let snapshot = watched(actors(), vec![held(A, 1, 1)]);
     assert_found(&snapshot, &[(SelfDeadlock, Certain, &[1], 1)]);
-    // Dormant: the readers are not known, but there is no one left to be one.
+    // Dormant: the readers are not known, but all actors wait.
     assert_found(&world(actors()), &[(Deadlock, Certain, &[1], 1)]);
     // Twin: another reader is at work.
     let mut actors = actors();

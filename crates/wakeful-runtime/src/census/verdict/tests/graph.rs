@@ -158,7 +158,7 @@ fn naive(snapshot: &Snapshot, caution: Caution) -> Vec<bool> {
             let is_clear = writers.clone().count() > 0 && is_sure;
             writers.clone().any(|(id, _)| may_wake(*id)) || any && !is_clear
         };
-        let gives = |actor: &Actor, leaf: &Leaf| -> (bool, bool) {
+        let gives = |leaf: &Leaf| -> (bool, bool) {
             let specific = |may: bool| (may, false);
             match leaf.kind {
                 WaitKind::Time => specific(true),
@@ -212,7 +212,7 @@ fn naive(snapshot: &Snapshot, caution: Caution) -> Vec<bool> {
             }
             let unknown = !is_exact && actor.wakers.is_some_and(|wakers| wakers > own.max(1));
             let wakes = |leaf: &Leaf| {
-                let (may, from_any) = gives(actor, leaf);
+                let (may, from_any) = gives(leaf);
                 may || from_any && unknown
             };
             is_driven && leaves.iter().any(wakes)
