@@ -13,5 +13,5 @@ pub mod servers;
 
 pub use certificate::{client_tls, server_certificate, server_pem, server_tls};
 pub use payload::{payload, same_bytes};
-pub use runtimes::{on_current_thread, on_multi_thread};
+pub use runtimes::{on_current_thread, on_multi_thread, within_limit};
 pub use scratch::Scratch;

@@ -42,7 +42,7 @@ fn run<F: Future<Output = ()>>(builder: &mut Builder, test: fn() -> F) {
 
 /// Runs a test with a time limit. A thread outside the runtime watches the limit, because the
 /// runtime may be what hangs.
-fn within_limit(test: impl FnOnce() + Send + 'static) {
+pub fn within_limit(test: impl FnOnce() + Send + 'static) {
     let (done, is_done) = channel::<()>();
     let test = thread::spawn(move || {
         let _done_even_if_it_panics = done;

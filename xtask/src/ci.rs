@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::cargo::Cargo;
 use crate::servers::Servers;
 use crate::{
-    api_diff, book, conformance, demo_page, examples, faults, features, figures, fuzz, hostile,
-    loom, manycore, package, repo, soak, tidy,
+    api_diff, book, conformance, crates, demo_page, examples, faults, features, figures, fuzz,
+    hostile, loom, manycore, package, repo, soak, tidy,
 };
 
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -28,6 +28,8 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("examples", examples::run),
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
         ("examples-on-tokio", examples_on_tokio),
+        ("ecosystem-large", ecosystem_large),
+        ("crates", crates::ci),
         ("faults", || faults::run(&[])),
         ("leaks", || faults::run_leaks(&[])),
         ("hostile", || hostile::run(&[])),
@@ -73,7 +75,7 @@ fn test_with_servers() -> Result<(), String> {
 /// Checks the format of all workspaces.
 fn fmt() -> Result<(), String> {
     let root = repo::root();
-    let others = ["bench", "bench/manycore", "fuzz"].map(|dir| root.join(dir));
+    let others = ["bench", "bench/manycore", "ecosystem/large", "fuzz"].map(|dir| root.join(dir));
     let workspaces: Vec<PathBuf> = [root].into_iter().chain(others).collect();
     workspaces.iter().try_for_each(|dir| Cargo::new(dir, "fmt --all --check").run())
 }
@@ -93,6 +95,11 @@ fn bench() -> Result<(), String> {
 /// Tests the programs in `examples` on Tokio. Step `test` runs the same tests on Wakeful.
 fn examples_on_tokio() -> Result<(), String> {
     Cargo::new(&repo::root().join("examples/on-tokio"), "test --locked").run()
+}
+
+/// Tests the crates in `ecosystem/large`, a workspace with compiler flags of its own.
+fn ecosystem_large() -> Result<(), String> {
+    Cargo::new(&repo::root().join("ecosystem/large"), "test --locked").run()
 }
 
 fn cargo(args: &str) -> Cargo {

@@ -18,11 +18,11 @@ use std::time::Duration;
 use crate::cargo;
 use crate::repo;
 
-mod build;
+pub mod build;
 pub mod lists;
-mod outcome;
+pub mod outcome;
 pub mod package;
-mod process;
+pub mod process;
 pub mod suites;
 mod verdict;
 
@@ -118,7 +118,7 @@ fn outcomes_of(
     let dir = package::lay_out(suite, backend, &list_path(suite, "lock"))?;
     println!("    {} {}: {} test files", suite.krate, suite.version, files.len());
     let built = build::test_files(&dir, &target_dir(), &files)?;
-    let outcomes = process::run_all(&dir, built, request.time_limit)?;
+    let outcomes = process::run_all(&dir, built, request.time_limit, &|_, _| false)?;
     if let Some(path) = &request.json {
         fs::write(path, outcomes.to_json(suite.krate))
             .map_err(|e| format!("cannot write {}: {e}", path.display()))?;

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `ci.rs` | runs all checks in order |
 //! | `tidy.rs` and `tidy/` | rules about source files, which `rust.rs` and `rust/` read |
+//! | `crates.rs` | runs the tests of published crates on Tokio and on the drop-in |
 //! | `api_diff.rs`, `conformance.rs`, `features.rs`, `hello.rs` | compare the drop-in with Tokio |
 //! | `figures.rs` | compares figures in the documents with the benchmarks' results |
 //! | `manycore.rs` | measures on a virtual machine with many cores |
@@ -23,6 +24,7 @@ mod book;
 mod cargo;
 mod ci;
 mod conformance;
+mod crates;
 mod demo_page;
 mod examples;
 mod faults;
@@ -55,6 +57,7 @@ usage: cargo xtask <task>
                           installed
   ci                      all checks that a change must pass, the fastest first
   conformance [OPTIONS]   run Tokio's published tests on the drop-in
+  crates [CRATE…]         run the own tests of published crates on Tokio and on the drop-in
   demo-page               test the demo's page in Chromium
   examples                check that every public item has an example that runs
   faults [OPTIONS]        inject failing system calls, resource limits and closed descriptors
@@ -84,6 +87,8 @@ conformance: --only FILE…    run only these test files
              --json FILE     write the outcome of every test of the suite to this file
              --limit SECONDS the time limit of each test [default: 60]
              --record        run on Tokio itself and rewrite the lists
+crates:      --quick         run only the crates marked `quick` in xtask/crates/list.txt
+             --record        write the results to xtask/crates/results.txt and docs/crates.md
 demo-page:   --pictures      take the pictures in demo/ again instead of testing
 faults, leaks:
              --all           run all cases, in full size [default: less than a minute in total]
@@ -122,6 +127,7 @@ fn main() -> ExitCode {
         ["ci"] => ci::run(true),
         ["ci", "--without-servers"] => ci::run(false),
         ["conformance", ref options @ ..] => conformance::run(options),
+        ["crates", ref options @ ..] => crates::run(options),
         ["demo-page"] => demo_page::run(false),
         ["demo-page", "--pictures"] => demo_page::run(true),
         ["examples"] => examples::run(),

@@ -1,7 +1,7 @@
 //! What each thread of the process does: the future of its `block_on`, and its blocking job.
 //!
-//! A thread gets a [`ThreadRecord`] when it first blocks on a future, or when the runtime that starts
-//! it asks for one. Other threads read the records, to say what the process waits for.
+//! A thread gets a [`ThreadRecord`] when it first blocks on a future, or when the runtime that
+//! starts it asks for one. Other threads read the records, to say what the process waits for.
 
 use crate::thread_number;
 use crate::waiting::{self, Leaves, WaitSlot};

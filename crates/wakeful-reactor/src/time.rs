@@ -29,7 +29,7 @@ mod wheel;
 
 pub use crate::sys::PreciseWaits;
 pub use clock::{Clock, ClockError, is_any_clock_changed};
-pub use coalesce::{FireRate, NextWake, TICK_MAX_NS};
+pub use coalesce::{FireRate, NextWake};
 pub use entry::{ArmedTimer, LeftEntry, LeftTimer, OwnerId};
 pub use inbox::TimerInbox;
 pub use timers::{Looked, Timers};

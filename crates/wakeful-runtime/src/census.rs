@@ -6,49 +6,20 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `collect.rs` | reaches all tasks, sees which stand still, asks them for their leaves |
+//! | `collect.rs` | reaches all tasks, sees which are not polled, asks them for their leaves |
 //! | `snapshot.rs` | the result, as plain data |
 //! | `verdict.rs` | finds deadlocks and other reasons why actors cannot go on |
+//! | `text.rs` | a dump: the verdicts, what all actors wait for, and where |
+//! | `frames.rs` | reads the user's own frames out of backtraces |
 //! | `hang.rs` | a verdict as the user of the runtime sees it |
 
 mod collect;
+mod frames;
 mod hang;
 mod snapshot;
+mod text;
 mod verdict;
 
 pub(crate) use collect::{Ask, Observer};
 pub use hang::Hang;
-
-/// A snapshot and its verdicts.
-pub(crate) struct Dump {
-    snapshot: snapshot::Snapshot,
-    hangs: Vec<Hang>,
-}
-
-impl Dump {
-    pub(crate) fn new(snapshot: snapshot::Snapshot) -> Dump {
-        let findings = verdict::find(&snapshot);
-        Dump { snapshot, hangs: findings.verdicts.into_iter().map(Hang::new).collect() }
-    }
-
-    pub(crate) fn hangs(&self) -> &[Hang] {
-        &self.hangs
-    }
-
-    pub(crate) fn write(&self, out: &mut dyn FnMut(&str)) {
-        for hang in &self.hangs {
-            out(&format!("{hang}\n"));
-        }
-        for a in &self.snapshot.actors {
-            out(&format!("{a:?}\n"));
-        }
-        for a in &self.snapshot.workers {
-            out(&format!("{a:?}\n"));
-        }
-        out(&format!(
-            "{} actors, {} user threads\n",
-            self.snapshot.actors.len(),
-            self.snapshot.user_threads
-        ));
-    }
-}
+pub(crate) use text::Dump;

@@ -3,6 +3,7 @@
 //! | variable | effect |
 //! |---|---|
 //! | `WAKEFUL_CONSOLE` | `SIGQUIT` prints a dump, and the program goes on |
+//! | `WAKEFUL_CONSOLE=500ms` | the same, and there is a dump every 500 ms |
 //! | `WAKEFUL_DEADLOCK_REPORT` | each certain hang is printed once, when it is found |
 //! | `WAKEFUL_DUMP` | the file to which both are appended, instead of standard error |
 //!
@@ -28,7 +29,7 @@ use wakeful_base::threads::{self, ThreadRole};
 use wakeful_base::waiting;
 
 /// Over which time a dump looks at the process. What has changed meanwhile does not hang. Long
-/// enough for all verdicts, short enough for a person who waits.
+/// enough for all verdicts, short enough for a person to wait for.
 pub(crate) const DUMP_GAP: Duration = Duration::from_millis(350);
 
 /// The share of the time that is spent on looking for deadlocks, at most: one part in so many.
@@ -39,6 +40,9 @@ const REPORTED_MAX: usize = 1000;
 
 /// Called for each hang that is certain.
 pub(crate) type HangCallback = Arc<dyn Fn(&Hang) + Send + Sync>;
+
+/// Writes a text, in parts, by calls of its argument.
+type WriteText<'a> = dyn FnMut(&mut dyn FnMut(&str)) + 'a;
 
 /// What the console knows of the process.
 struct Console {
@@ -109,7 +113,7 @@ impl Console {
         start_thread("wakeful-console", move || {
             let mut observer = Observer::default();
             loop {
-                requests.wait();
+                requests.wait(console.settings.dump_interval);
                 contain_panic(|| console.dump(&mut observer));
             }
         })
@@ -138,7 +142,8 @@ impl Console {
 
     fn dump(&self, observer: &mut Observer) {
         let ask = if self.settings.asks { Ask::Everybody } else { Ask::Nobody };
-        let dump = Dump::new(observer.observe(&self.schedulers(), DUMP_GAP, ask));
+        let gap = self.settings.dump_interval.map_or(DUMP_GAP, |interval| interval.min(DUMP_GAP));
+        let dump = Dump::new(observer.observe(&self.schedulers(), gap, ask));
         self.print(&mut |out| dump.write(out));
     }
 
@@ -184,7 +189,7 @@ impl Console {
     }
 
     /// Appends what `write` writes to the file of `WAKEFUL_DUMP`, or prints it to standard error.
-    fn print(&self, write: &mut dyn FnMut(&mut dyn FnMut(&str))) {
+    fn print(&self, write: &mut WriteText<'_>) {
         let Some(path) = &self.settings.dump_path else {
             return write(&mut diagnostics::print_raw);
         };

@@ -30,6 +30,10 @@
 //! [`Builder`] configures a runtime, [`Runtime`] owns it and shuts it down when dropped, and
 //! [`RuntimeMetrics`] reads its counters.
 //!
+//! [`Handle::dump`] says where tasks wait, and what hangs and why. With the environment variable
+//! `WAKEFUL_CONSOLE=1`, `kill -QUIT` makes any program print the same; with
+//! `WAKEFUL_DEADLOCK_REPORT=1`, a program prints each deadlock when it is found.
+//!
 //! With the environment variable `WAKEFUL_VERSION=1`, the first runtime of a process prints
 //! Wakeful's version to standard error.
 //!
@@ -38,6 +42,7 @@
 //! Other code, for example on a thread of another library, keeps a [`Handle`].
 
 mod builder;
+mod dump;
 mod handle;
 mod id;
 mod local_runtime;
@@ -51,6 +56,7 @@ pub use crate::config::UnhandledPanic;
 pub use crate::stall::{Stall, StallOutcome};
 pub use crate::task_meta::TaskMeta;
 pub use builder::Builder;
+pub use dump::{Census, Dump, Task, TaskState, Tasks, Trace};
 pub use handle::{EnterGuard, Handle, TryCurrentError};
 pub use id::Id;
 pub use local_runtime::{LocalOptions, LocalRuntime};

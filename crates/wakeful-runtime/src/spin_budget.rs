@@ -26,7 +26,7 @@ const SPIN_MAX: Duration = Duration::from_micros(50);
 const CREDIT_MAX: u32 = 8;
 
 /// The credit at the start and after skipped spins, in wake-ups: enough for four spins.
-const CREDIT_RETRY: u32 = 4;
+const CREDIT_RETRY: u32 = CREDIT_MAX / 2;
 
 /// How many spins are skipped when the credit is used up. Where CPUs are short, a thread may be
 /// preempted in a spin, for milliseconds. Four spins in 1,024 times of running out of work are too

@@ -41,7 +41,7 @@ use std::panic::Location;
 use std::time::Duration;
 use wakeful_task::Id;
 
-pub(crate) use compute_watch::{ComputeWatch, Lookups};
+pub(crate) use compute_watch::ComputeWatch;
 pub(crate) use look_schedule::LookSchedule;
 pub(crate) use metrics::StallMetrics;
 pub(crate) use monitor_thread::MonitorThread;

@@ -1,11 +1,11 @@
 //! Walks over lists of tasks, for a census, by the threads that may touch the lists.
 //!
-//! A list of tasks belongs to one thread at a time, and can be long. A census thread requests a walk
-//! of it; the owner, or a thread that has exclusive access instead of it, makes **steps** of bounded
-//! length. A step takes tasks from the back of the list, and puts them to the front: the order of
-//! the list is the walk's only cursor. So tasks can be removed between two steps, and another thread
-//! can continue the walk. New tasks enter at the front, behind the walk. It ends when it meets a
-//! task that it has seen before.
+//! A list of tasks belongs to one thread at a time, and can be long. A census thread requests a
+//! walk of it; the owner, or a thread that has exclusive access instead of it, makes **steps** of
+//! bounded length. A step takes tasks from the back of the list, and puts them to the front: the
+//! order of the list is the walk's only cursor. So tasks can be removed between two steps, and
+//! another thread can continue the walk. New tasks enter at the front, behind the walk. It ends
+//! when it meets a task that it has seen before.
 
 use std::mem::take;
 use std::panic::Location;
@@ -15,8 +15,8 @@ use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_task::{OwnedLink, Retained};
 
-/// The limit on tasks of one step. Bounds the time for which a walk holds up other tasks: each costs
-/// up to two cache misses.
+/// The limit on tasks of one step. Bounds the time for which a walk holds up other tasks: each
+/// costs up to two cache misses.
 pub(crate) const TASKS_PER_STEP: usize = if cfg!(wakeful_loom) { 1 } else { 2048 };
 
 /// The limit on tasks that are listed although they have never waited: they are in queues only.
@@ -87,8 +87,8 @@ impl ListWalk {
     }
 }
 
-/// Moves tasks from the back of the list to its front and takes a reference to each. Returns whether
-/// these were all tasks of the list.
+/// Moves tasks from the back of the list to its front and takes a reference to each. Returns
+/// whether these were all tasks of the list.
 fn rotate(list: &mut List<OwnedLink>, tasks: &mut Vec<Retained>) -> bool {
     while tasks.len() < TASKS_PER_STEP {
         let Some(task) = list.back() else { return true };

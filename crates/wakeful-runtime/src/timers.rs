@@ -7,23 +7,18 @@
 //!
 //! A worker fires due timers ([`TimeHandle::serve`]) during maintenance and before it parks. It
 //! parks until its own next timer at most, and in the driver until the next external timer at most
-//! ([`Until`]). Where timers are dense, one worker wakes up for all ([`LentTimers`]).
+//! ([`Until`]).
 //!
 //! | file | contents |
 //! |---|---|
 //! | `with_time.rs` | a runtime's clock, a worker's timers, and how long it may park |
 //! | `external.rs` | the external timers, and the protocol with the worker in the driver |
-//! | `lent.rs` | timers that a parked worker lends to the worker in the driver |
 //! | `without_time.rs` | the same types, empty, in a build without the `time` feature |
 
 #[cfg(feature = "time")]
 mod external;
 #[cfg(feature = "time")]
-mod lent;
-#[cfg(feature = "time")]
 mod with_time;
-#[cfg(feature = "time")]
-pub(crate) use lent::LentTimers;
 #[cfg(feature = "time")]
 pub(crate) use with_time::{
     ClockHold, PreciseThread, ShutDown, TimeHandle, Until, WorkerTimerInbox, WorkerTimers,
@@ -33,21 +28,15 @@ pub(crate) use with_time::{
 mod without_time;
 #[cfg(not(feature = "time"))]
 pub(crate) use without_time::{
-    ClockHold, LentTimers, PreciseThread, TimeHandle, Until, WorkerTimerInbox, WorkerTimers,
+    ClockHold, PreciseThread, TimeHandle, Until, WorkerTimerInbox, WorkerTimers,
 };
 
 /// The number of timers that a worker has just fired, not counting those without a waker.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fired {
     pub(crate) count: usize,
+    #[cfg(feature = "time")]
     now_ns: u64,
-}
-
-impl Fired {
-    /// Adds the timers that were fired before these.
-    pub(crate) fn and(self, before: Fired) -> Fired {
-        Fired { count: self.count + before.count, now_ns: self.now_ns.max(before.now_ns) }
-    }
 }
 
 /// What the `Builder` says about time.

@@ -16,7 +16,7 @@ const DEFAULT_NS: u64 = 10_000;
 /// Bounds of a measurement. A shorter one is of a thread that was not asleep yet. A longer one is
 /// of a thread that waited for a CPU, and says little about the next wake-up.
 const MIN_NS: u64 = 2_000;
-const MAX_NS: u64 = 1_000_000;
+pub(crate) const MAX_NS: u64 = 1_000_000;
 
 /// The weight of a new measurement is 1/8, so that a few late wake-ups change little.
 const WEIGHT_SHIFT: u32 = 3;

@@ -49,8 +49,8 @@ pub struct Header {
     spawned_at: &'static Location<'static>,
     pub(crate) home: UnsafeCell<NonNull<()>>,
     pub(crate) vtable: &'static Vtable,
-    /// The task's id, and a word: while the task is scheduled, the next entry of an intrusive queue.
-    /// Otherwise, what the task waits for.
+    /// The task's id, and a word: while the task is scheduled, the next entry of an intrusive
+    /// queue. Otherwise, what the task waits for.
     pub(crate) slot: WaitSlot,
     /// The waker of the join handle, as `join_slot.rs` packs it.
     pub(crate) join_waker: UnsafeCell<Option<NonNull<()>>>,
@@ -138,9 +138,9 @@ impl Header {
 pub struct HeaderCopy([u8; size_of::<Header>()]);
 
 impl Header {
-    /// Copies the header of a task that may be freed at any moment. The kernel makes the copy, so that
-    /// it fails where there is no memory any more. `None` if it does, or if the platform does not
-    /// offer this.
+    /// Copies the header of a task that may be freed at any moment. The kernel makes the copy, so
+    /// that it fails where there is no memory any more. `None` if it does, or if the platform does
+    /// not offer this.
     ///
     /// The caller has to find out afterwards whether the task was alive all the time.
     pub fn copy_of(task: TaskRef) -> Option<HeaderCopy> {

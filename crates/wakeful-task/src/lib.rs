@@ -44,7 +44,8 @@
 //! | `state` | any holder of a reference, through the transitions |
 //! | `vtable`, `spawned_at` | written before the first reference exists, then only read |
 //! | `slot`, its id | written before the first reference exists, then only read |
-//! | `slot`, its word | scheduled: the queue; running: the polling thread; complete: the scheduler; idle: any thread may mark the note |
+//! | `slot`, word | scheduled: the queue; running: the polling thread; complete: the scheduler |
+//! | `slot`, note | any thread may mark it, by an exchange that fails if the word changes |
 //! | `owned` | the home's list, under the home's own exclusion |
 //! | `home` | the holder of the right to poll |
 //! | `join_waker` | see [Waker slot](#waker-slot) |

@@ -226,12 +226,20 @@ fn stderr_of_child(name: &str, report: &str) -> String {
 fn an_environment_variable_enables_printed_reports() {
     const NAME: &str = "an_environment_variable_enables_printed_reports";
     if is_child() {
+        let is_enabled = std::env::var("WAKEFUL_STALL_REPORT").unwrap() == "1";
+        let blocks_for = Duration::from_millis(if is_enabled { 10_000 } else { 200 });
         for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
             let runtime = builder.worker_threads(1).build().unwrap();
             // The task holds the lock of stderr, which the report must not wait for.
-            let task = runtime.spawn(async {
+            // If stalls are reported, the task blocks until it is counted, because the monitor may
+            // have to wait for a CPU.
+            let metrics = runtime.metrics();
+            let task = runtime.spawn(async move {
                 let _stderr = std::io::stderr().lock();
-                thread::sleep(Duration::from_millis(200));
+                let begun = Instant::now();
+                while metrics.stall_count() == 0 && begun.elapsed() < blocks_for {
+                    thread::sleep(Duration::from_millis(50));
+                }
             });
             runtime.block_on(task).unwrap();
         }

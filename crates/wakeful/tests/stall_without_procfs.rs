@@ -30,7 +30,10 @@ fn computing_threads_are_bounded_and_blocking_ones_are_not() {
         threads_max = threads_max.max(runtime.metrics().num_blocking_threads());
     }
     // Four detached threads per CPU, and what one look may add before the next one counts them.
-    let allowed = 4 * thread::available_parallelism().unwrap().get() + 4;
+    // Without `/proc`, a thread whose clock has stood still for 100 ms counts as blocked. Beside
+    // other busy processes, some threads wait as long for a CPU.
+    let starved_max = 8;
+    let allowed = 4 * thread::available_parallelism().unwrap().get() + 4 + starved_max;
     assert!(threads_max <= allowed, "{threads_max} threads compute; {allowed} may");
 
     let blocking = allowed + 20;

@@ -22,15 +22,23 @@ struct Job {
     test: String,
 }
 
-/// Runs all tests of `built` in the folder `dir`, as many at a time as there are CPUs.
-pub fn run_all(dir: &Path, built: Built, time_limit: Duration) -> Result<Outcomes, String> {
+/// Runs all tests of `built` in the folder `dir`, as many at a time as there are CPUs. Leaves out a file
+/// if `skips(file, None)`, and a test if `skips(file, Some(test))`.
+pub fn run_all(
+    dir: &Path,
+    built: Built,
+    time_limit: Duration,
+    skips: &dyn Fn(&str, Option<&str>) -> bool,
+) -> Result<Outcomes, String> {
     let mut outcomes = Outcomes::default();
     let mut jobs = Vec::new();
+    let built = built.into_iter().filter(|(file, _)| !skips(file, None));
     for (file, result) in built {
         let outcome = match result {
             Err(error) => FileOutcome::DoesNotCompile(error),
             Ok(binary) => {
-                for test in tests_in(&binary)? {
+                let tests = tests_in(&binary)?.into_iter();
+                for test in tests.filter(|test| !skips(&file, Some(test))) {
                     jobs.push(Job { file: file.clone(), binary: binary.clone(), test });
                 }
                 FileOutcome::Ran(BTreeMap::new())
@@ -59,6 +67,18 @@ pub fn run_all(dir: &Path, built: Built, time_limit: Duration) -> Result<Outcome
         }
     }
     Ok(outcomes)
+}
+
+/// Runs one test of `binary`.
+pub fn run_one(
+    file: &str,
+    binary: &Path,
+    test: &str,
+    dir: &Path,
+    time_limit: Duration,
+) -> Result<Outcome, String> {
+    let job = Job { file: file.to_owned(), binary: binary.to_owned(), test: test.to_owned() };
+    run(&job, dir, &dir.join("runner-0.log"), time_limit)
 }
 
 fn tests_in(binary: &Path) -> Result<Vec<String>, String> {
@@ -90,6 +110,8 @@ fn start(job: &Job, dir: &Path, log: &Path) -> std::io::Result<Child> {
     Command::new(&job.binary)
         .args(["--exact", &job.test, "--nocapture"])
         .current_dir(dir)
+        // Not that of this program.
+        .env("CARGO_MANIFEST_DIR", dir)
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
         .stderr(log)

@@ -56,12 +56,12 @@ struct SeenActor {
     answer: Option<Leaves>,
 }
 
-/// Whom to ask for leaves.
+/// Which actors to ask for leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask<'a> {
     Nobody,
-    /// Those that wait for other tasks (locks, channels, ends of tasks), and have not answered since
-    /// their last poll. The snapshot has the earlier answers of the others.
+    /// Those that wait for other tasks (locks, channels, ends of tasks), and have not answered
+    /// since their last poll. The snapshot has the earlier answers of the others.
     Suspects,
     /// The actors with these ids.
     These(&'a [u64]),
@@ -99,8 +99,8 @@ struct WalkedProcess {
 }
 
 impl Observer {
-    /// Takes a census of `runtimes` and all `LocalSet`s and threads in `block_on`, over a time of at
-    /// least `gap`. Without a gap, it only sees what stood still since the last census.
+    /// Takes a census of `runtimes` and all `LocalSet`s and threads in `block_on`, over a time of
+    /// at least `gap`. Without a gap, it only sees what stood still since the last census.
     pub(crate) fn observe(
         &mut self,
         runtimes: &[SchedulerHandle],
@@ -387,8 +387,8 @@ impl WalkedRuntime {
     }
 }
 
-/// Returns the ids of tasks that are active whenever they are looked at during `gap`, and are polled
-/// meanwhile.
+/// Returns the ids of tasks that are active whenever they are looked at during `gap`, and are
+/// polled meanwhile.
 fn find_restless(walked: &WalkedProcess, gap: Duration) -> Vec<u64> {
     let tasks = walked.runtimes.iter().flat_map(|runtime| &runtime.tasks);
     let mut active: Vec<_> = tasks.filter(|task| task.phase() == Phase::Active).collect();

@@ -22,6 +22,10 @@ impl Hang {
         Hang { tasks: ids.filter_map(Id::from_u64).collect(), verdict }
     }
 
+    pub(super) fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
     /// Returns the name of the reason, such as `deadlock` or `lost waker`.
     pub fn kind(&self) -> &'static str {
         self.verdict.kind.name()
@@ -34,8 +38,8 @@ impl Hang {
         self.verdict.grade == Grade::Certain
     }
 
-    /// Returns the ids of the tasks, in the order in which they wait for each other. The future of a
-    /// `block_on` is no task.
+    /// Returns the ids of the tasks, in the order in which they wait for each other. The future of
+    /// a `block_on` is no task.
     pub fn tasks(&self) -> &[Id] {
         &self.tasks
     }

@@ -90,7 +90,8 @@ pub(crate) struct Actor {
     pub(crate) state: ActorState,
     /// What it noted last in its last poll. Only means something while it waits.
     pub(crate) last: Option<Waits>,
-    /// How long it has been seen without a poll in between. Zero when it is seen for the first time.
+    /// How long it has been seen without a poll in between. Zero when it is seen for the first
+    /// time.
     ///
     /// A poll that the census asked for does not count, unless its leaves differ from those of the
     /// answer before. The last look is made after all answers have come: then two actors that were
@@ -113,7 +114,7 @@ pub(crate) struct Actor {
     pub(crate) thread: Option<(u32, String)>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum ActorKind {
     Task,
     /// A task of a `LocalSet`.
@@ -127,7 +128,7 @@ pub(crate) enum ActorKind {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum ActorState {
     /// Being polled, or about to be.
     Running,

@@ -9,8 +9,8 @@
 //!
 //! - **strict**, from facts that hold whatever the program does. An actor whose leaves are not all
 //!   known may go on; a guard that can be moved may be anywhere; any actor may send to a channel.
-//! - **lenient**, where a guard is with the task that acquired it, and a receiver with the task that
-//!   received last. What is hopeless strictly is hopeless here too.
+//! - **lenient**, where a guard is with the task that acquired it, and a receiver with the task
+//!   that received last. What is hopeless strictly is hopeless here too.
 //!
 //! The lenient graph explains: each hopeless actor points to one giver, so the pointers end in a
 //! cycle or in a dead end, which is the verdict (`cores.rs`). A verdict is
@@ -25,12 +25,22 @@ use std::panic::Location;
 use std::time::Duration;
 use wakeful_base::waiting::{Stack, WaitKind};
 
+/// Appends formatted text to a string.
+macro_rules! put {
+    ($into:expr, $($format:tt)+) => {{
+        use std::fmt::Write as _;
+        // Writing to a string does not fail.
+        _ = write!($into, $($format)+);
+    }};
+}
+pub(crate) use put;
+
 mod cores;
 mod explain;
 mod facts;
 mod graph;
 
-pub(crate) use explain::{Names, push_actor, push_duration, push_wait};
+pub(crate) use explain::{LISTED_MAX, Names, push_actor, push_duration, push_runtime, push_wait};
 
 /// An actor that was polled more recently than this may go on. Much longer than a census takes, so
 /// that all waiting actors in a verdict were seen to wait at the same time; a passing notification
@@ -151,8 +161,16 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    fn new(actor: &Actor) -> Member {
-        Member { id: actor.id, kind: actor.kind, site: actor.site, waits: None, stack: None }
+    fn new(actor: &Actor, why: Why) -> Member {
+        let (id, site) = (actor.id, actor.site);
+        let mut member = Member { id, kind: actor.kind, site, waits: None, stack: None };
+        if let Why::Waits { kind, detail, .. } = why {
+            member.waits = Some((kind, detail));
+            let leaves = actor.leaves.iter().flat_map(|answer| &answer.leaves);
+            let mut leaves = leaves.filter(|leaf| (leaf.kind, leaf.detail) == (kind, detail));
+            member.stack = leaves.next().map(|leaf| leaf.stack);
+        }
+        member
     }
 }
 
@@ -229,6 +247,8 @@ enum Extra {
     Forgotten(u64),
     /// How many parties are at a barrier, and how many it needs.
     Parties(u64, u64),
+    /// All actors wait, some of them for locks whose holders are not recorded.
+    UnknownHolders,
     /// The tasks that do not get a turn.
     Starved(usize),
 }

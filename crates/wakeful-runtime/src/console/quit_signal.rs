@@ -5,10 +5,10 @@
 //! one, as the runtime's own does.
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(super) use handler::{Requests, install};
+pub(super) use handler::install;
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-pub(super) use none::{Requests, install};
+pub(super) use none::install;
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod handler {
@@ -69,7 +69,8 @@ mod handler {
         PROCESS.store(process::id(), Relaxed);
         let mut before = action(SIG_DFL, 0);
         // SAFETY: both pointers are to actions of the layout that the C library has, and live until
-        // the call returns. `on_quit` is async-signal-safe: it loads atomics and makes system calls.
+        // the call returns. `on_quit` is async-signal-safe: it loads atomics and makes system
+        // calls.
         let set = unsafe { sigaction(SIGQUIT, ptr::null(), &raw mut before) };
         if set == 0 {
             PREVIOUS.store(Box::into_raw(Box::new(before)), Release);
@@ -89,13 +90,21 @@ mod handler {
     }
 
     impl Requests {
-        /// Waits for a request.
-        pub(crate) fn wait(&mut self) {
+        /// Waits for a request, or until `interval` is over.
+        pub(crate) fn wait(&mut self, interval: Option<Duration>) {
+            let Requests(stream) = self;
             let mut bytes = [0; 64];
-            // Requests that came during a dump are answered by one.
-            while !matches!(self.0.read(&mut bytes), Ok(1..)) {
+            while stream.set_read_timeout(interval).is_err() {
                 // The process has closed the descriptor behind the console's back.
                 std::thread::sleep(Duration::from_secs(1));
+            }
+            // Requests that came during a dump are answered by one.
+            loop {
+                match stream.read(&mut bytes) {
+                    Ok(1..) => return,
+                    Err(_timeout) if interval.is_some() => return,
+                    _ => std::thread::sleep(Duration::from_secs(1)),
+                }
             }
         }
     }
@@ -170,7 +179,7 @@ mod none {
     }
 
     impl Requests {
-        pub(crate) fn wait(&mut self) {
+        pub(crate) fn wait(&mut self, _interval: Option<std::time::Duration>) {
             match *self {}
         }
     }

@@ -10,18 +10,20 @@ use wakeful_base::diagnostics;
 /// costs some hundred nanoseconds for each task.
 const REPORT_INTERVAL_DEFAULT: Duration = Duration::from_millis(500);
 
-/// The shortest time between two looks.
-const REPORT_INTERVAL_MIN: Duration = Duration::from_millis(1);
+/// The shortest time between two looks or dumps.
+const INTERVAL_MIN: Duration = Duration::from_millis(1);
 
-/// The settings of a console that somebody has asked for.
+/// The settings of a console that the environment asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Settings {
     /// `SIGQUIT` prints a dump.
     pub(super) dumps: bool,
-    /// Who holds permits, and who uses channels, is recorded from the start.
+    /// The holders of permits and the users of channels are recorded from the start.
     pub(super) records: bool,
     /// Tasks may be woken for a poll that reports what they wait for.
     pub(super) asks: bool,
+    /// The time between two dumps that no signal has requested, if there are any.
+    pub(super) dump_interval: Option<Duration>,
     /// The time between two looks for deadlocks, if they are reported.
     pub(super) report_interval: Option<Duration>,
     /// Hangs that are only likely are reported too.
@@ -36,6 +38,7 @@ impl Default for Settings {
             dumps: false,
             records: false,
             asks: true,
+            dump_interval: None,
             report_interval: None,
             reports_likely: false,
             dump_path: None,
@@ -77,19 +80,22 @@ impl Settings {
                 "1" | "" => {}
                 "watch" => settings.records = true,
                 "nopoll" => settings.asks = false,
-                other => complain(format!(
-                    "WAKEFUL_CONSOLE contains {other:?}, which means nothing; it may be 1, or some \
-                     of the words watch, nopoll with commas in between"
-                )),
+                other => match interval(other) {
+                    Some(interval) => settings.dump_interval = Some(interval),
+                    None => complain(format!(
+                        "WAKEFUL_CONSOLE contains {other:?}, which means nothing; it may be 1, or \
+                         some of the words watch, nopoll, and the time between two dumps such as \
+                         500ms, with commas in between"
+                    )),
+                },
             }
         }
         let words = report.filter(|value| is_on(value)).map(OsStr::to_string_lossy);
         for word in words.iter().flat_map(|words| words.split(',')).map(str::trim) {
             settings.records = true;
-            let interval = settings.report_interval.get_or_insert(REPORT_INTERVAL_DEFAULT);
-            let ms = word.strip_suffix("ms").and_then(|number| number.trim().parse().ok());
-            match (word, ms) {
-                (_, Some(ms)) => *interval = Duration::from_millis(ms).max(REPORT_INTERVAL_MIN),
+            let report_interval = settings.report_interval.get_or_insert(REPORT_INTERVAL_DEFAULT);
+            match (word, interval(word)) {
+                (_, Some(interval)) => *report_interval = interval,
                 ("likely", None) => settings.reports_likely = true,
                 ("1" | "", None) => {}
                 (other, None) => complain(format!(
@@ -101,6 +107,12 @@ impl Settings {
         }
         settings
     }
+}
+
+/// Parses a time such as `100ms`.
+fn interval(word: &str) -> Option<Duration> {
+    let ms = word.strip_suffix("ms")?.trim().parse().ok()?;
+    Some(Duration::from_millis(ms).max(INTERVAL_MIN))
 }
 
 fn is_on(value: &OsStr) -> bool {
@@ -145,6 +157,7 @@ mod tests {
     fn words_may_be_combined() {
         let (settings, complaints) = parse("watch,nopoll", "");
         assert!(settings.dumps && settings.records && !settings.asks);
+        assert_eq!(parse("watch,20ms", "").0.dump_interval, Some(Duration::from_millis(20)));
         assert_eq!((settings.report_interval, complaints.len()), (None, 0));
         let (settings, complaints) = parse("1", "50ms");
         assert!(settings.dumps && settings.records && settings.asks);

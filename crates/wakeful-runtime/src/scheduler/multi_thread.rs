@@ -41,7 +41,7 @@
 //! | what a worker does next, how a task is polled | [`run`], [`run_task`] |
 //! | how tasks get to idle workers | [`queue`], [`steal`], [`notify`], [`poll_estimate`] |
 //! | how a worker parks, which one is unparked | [`park`], [`park_state`], [`idle`] |
-//! | driver, timers, wakers that are user code | [`maintenance`], [`lend`], [`external_wakers`] |
+//! | driver, timers, wakers that are user code | [`maintenance`], [`external_wakers`] |
 //! | what a stalled poll leads to | [`monitor`], [`handoff`], [`lease`], [`lazy_monitor`] |
 //! | calls from tasks into the scheduler | [`context`], [`mod@block_in_place`] |
 //! | how a census reaches all tasks | [`census`] |
@@ -55,7 +55,6 @@ mod handoff;
 mod idle;
 mod lazy_monitor;
 mod lease;
-mod lend;
 mod maintenance;
 mod monitor;
 mod notify;
@@ -120,8 +119,6 @@ pub(crate) struct MultiThread {
     workers_left: AtomicUsize,
     /// Workers whose lease was released in `block_in_place` and not acquired again yet.
     vacant: AtomicUsize,
-    /// Workers whose timers are lent.
-    lenders: AtomicUsize,
     /// How many workers were stalled at the monitor's last look. Std's type even under
     /// loom: no other memory is published through it.
     stalled: std::sync::atomic::AtomicUsize,
@@ -245,7 +242,6 @@ impl MultiThread {
                 stopping: AtomicBool::new(false),
                 workers_left: AtomicUsize::new(workers),
                 vacant: AtomicUsize::new(0),
-                lenders: AtomicUsize::new(0),
                 stalled: 0.into(),
                 light_fence: if config.stall.is_watched() {
                     LightFence::new()

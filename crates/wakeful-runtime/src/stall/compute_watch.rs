@@ -35,10 +35,6 @@ pub(crate) struct ComputeWatch {
     looked_up_at: Option<Duration>,
 }
 
-/// How many more lookups in `/proc` there may be.
-#[derive(Debug)]
-pub(crate) struct Lookups(pub(crate) u32);
-
 impl ComputeWatch {
     /// Begins to watch a thread that stalls. It counts as computing until a check says otherwise.
     pub(crate) fn begin(now: Instant) -> ComputeWatch {
@@ -50,29 +46,22 @@ impl ComputeWatch {
         self.computes
     }
 
-    /// Checks whether the thread computes. Returns false if that takes a lookup and there are no
-    /// more `lookups`.
-    pub(crate) fn check(
-        &mut self,
-        thread: Option<&OsThread>,
-        now: Instant,
-        lookups: &mut Lookups,
-    ) -> bool {
+    /// Checks whether the thread computes.
+    pub(crate) fn check(&mut self, thread: Option<&OsThread>, now: Instant) {
         let used = thread.and_then(OsThread::cpu_time);
-        self.check_with(used, now, lookups, || thread.and_then(OsThread::is_runnable))
+        self.check_with(used, now, || thread.and_then(OsThread::is_runnable));
     }
 
     fn check_with(
         &mut self,
         used: Option<Duration>,
         now: Instant,
-        lookups: &mut Lookups,
         is_runnable: impl FnOnce() -> Option<bool>,
-    ) -> bool {
+    ) {
         let Some(used) = used else {
             // The platform does not say, or the thread has ended.
             self.computes = false;
-            return true;
+            return;
         };
         let last = self.last.replace((used, now));
         let grown = last.map(|(before, at)| (used.saturating_sub(before), now - at));
@@ -82,10 +71,6 @@ impl ComputeWatch {
         if grown.is_some_and(|(cpu_time, time)| cpu_time > time / COMPUTING_SHARE) {
             self.computes = true;
         } else if self.looked_up_at != Some(used) {
-            if lookups.0 == 0 {
-                return false;
-            }
-            lookups.0 -= 1;
             // The clock is read before the state: if it does not advance from now on, the thread
             // has not run after the lookup, and is runnable if it was so then.
             self.computes = match is_runnable() {
@@ -96,7 +81,6 @@ impl ComputeWatch {
                 None => now - self.grew_at < SILENCE_MAX,
             };
         }
-        true
     }
 }
 
@@ -114,7 +98,7 @@ mod tests {
             let now = begun + Duration::from_millis(at_ms);
             let used = Some(Duration::from_micros(used_us));
             let lookup = || is_runnable.expect("no lookup is needed");
-            assert!(watch.check_with(used, now, &mut Lookups(1), lookup));
+            watch.check_with(used, now, lookup);
             watch.computes()
         }
     }
@@ -157,16 +141,10 @@ mod tests {
     }
 
     #[test]
-    fn without_lookups_the_last_result_stays() {
+    fn a_thread_without_a_clock_does_not_compute() {
         let now = Instant::now();
         let mut watch = ComputeWatch::begin(now);
-        let used = Some(Duration::from_secs(1));
-        let refused = || unreachable!("no lookups are left");
-        assert!(!watch.check_with(used, now, &mut Lookups(0), refused));
-        assert!(watch.computes());
-        assert!(watch.check_with(used, now, &mut Lookups(1), || Some(false)));
-        assert!(!watch.computes());
-        assert!(watch.check(None, now, &mut Lookups(0)));
+        watch.check(None, now);
         assert!(!watch.computes(), "the platform does not say");
     }
 }

@@ -21,9 +21,6 @@ pub(super) struct ExternalTimers {
     /// The first deadline, to be checked without the lock; `u64::MAX` if there is none. Written
     /// under the lock.
     next_ns: AtomicU64,
-    /// How often workers have lent their timers. Incremented under the lock, after the timers can
-    /// be seen.
-    lends: AtomicU64,
     driver: Arc<dyn WakeDriver>,
 }
 
@@ -32,10 +29,10 @@ struct ExternalTimersState {
     is_closed: bool,
     /// The time until which a worker waits in the driver; `NOT_WAITING` if none waits, or if it was
     /// woken.
-    driver_waits_until: NextWake,
+    driver_waits_until_ns: u64,
 }
 
-const NOT_WAITING: NextWake = NextWake::exact(0);
+const NOT_WAITING: u64 = 0;
 
 impl ExternalTimersState {
     fn timers(&mut self) -> &mut Timers {
@@ -45,10 +42,12 @@ impl ExternalTimersState {
 
 impl ExternalTimers {
     pub(super) fn new(driver: Arc<dyn WakeDriver>) -> ExternalTimers {
-        let state =
-            ExternalTimersState { timers: None, is_closed: false, driver_waits_until: NOT_WAITING };
-        let (next_ns, lends) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
-        ExternalTimers { state: Mutex::new(state), next_ns, lends, driver }
+        let state = ExternalTimersState {
+            timers: None,
+            is_closed: false,
+            driver_waits_until_ns: NOT_WAITING,
+        };
+        ExternalTimers { state: Mutex::new(state), next_ns: AtomicU64::new(u64::MAX), driver }
     }
 
     pub(super) fn arm(
@@ -79,18 +78,13 @@ impl ExternalTimers {
     }
 
     /// Makes sure that a timer that was just armed fires in time.
-    fn note_deadline(&self, state: MutexGuard<'_, ExternalTimersState>, deadline_ns: u64) {
+    fn note_deadline(&self, mut state: MutexGuard<'_, ExternalTimersState>, deadline_ns: u64) {
         if deadline_ns < self.next_ns.load(Relaxed) {
             self.next_ns.store(deadline_ns, Relaxed);
         }
-        self.shorten_wait(state, deadline_ns);
-    }
-
-    /// Wakes the worker in the driver if it would wait for longer than until `by_ns`.
-    fn shorten_wait(&self, mut state: MutexGuard<'_, ExternalTimersState>, by_ns: u64) {
-        if by_ns < state.driver_waits_until.at_ns {
+        if deadline_ns < state.driver_waits_until_ns {
             // One wake-up is enough: that worker recomputes its timeout before it waits again.
-            state.driver_waits_until = NOT_WAITING;
+            state.driver_waits_until_ns = NOT_WAITING;
             drop(state);
             self.driver.wake();
         }
@@ -144,49 +138,18 @@ impl ExternalTimers {
         (next_ns != u64::MAX).then_some(next_ns)
     }
 
-    /// Returns how often workers have lent their timers. Those timers can be seen after this call.
-    pub(super) fn lends(&self) -> u64 {
-        self.lends.load(Acquire)
-    }
-
     /// Notes that the caller is going to wait in the driver, until `own` at most. Returns until
-    /// when it may wait.
-    ///
-    /// `lends` is the number of lends when the caller computed `own`. If timers were lent since
-    /// then, the caller must not wait. A thread that arms or lends an earlier timer after this call
-    /// ends the wait.
-    pub(super) fn begin_wait(&self, own: Option<NextWake>, lends: u64) -> NextWake {
+    /// when it may wait. A thread that arms an earlier timer after this call ends the wait.
+    pub(super) fn begin_wait(&self, own: Option<NextWake>) -> NextWake {
         let mut state = self.state.lock();
-        if lends != self.lends.load(Relaxed) {
-            return NOT_WAITING;
-        }
         let external_ns = self.next_ns.load(Relaxed);
-        state.driver_waits_until = match own {
-            Some(own) if own.at_ns <= external_ns => own,
-            _ => NextWake::exact(external_ns),
-        };
-        state.driver_waits_until
-    }
-
-    /// Returns whether the worker in the driver may serve `wake` too: one of the two waits for a
-    /// tick anyway.
-    ///
-    /// False if that worker's wait is over at `now_ns`: it is about to leave the driver.
-    pub(super) fn can_share_tick(&self, wake: NextWake, now_ns: u64) -> bool {
-        let driver_waits_until = self.state.lock().driver_waits_until;
-        driver_waits_until.at_ns > now_ns
-            && (driver_waits_until.tick_ns.is_some() || wake.tick_ns.is_some())
-    }
-
-    /// Notes that timers were lent, which the worker in the driver, or the next to enter it, has to
-    /// serve by `by_ns`.
-    pub(super) fn note_lend(&self, by_ns: u64) {
-        let state = self.state.lock();
-        self.lends.fetch_add(1, Release);
-        self.shorten_wait(state, by_ns);
+        let until = own.filter(|own| own.at_ns <= external_ns);
+        let until = until.unwrap_or(NextWake::exact(external_ns));
+        state.driver_waits_until_ns = until.at_ns;
+        until
     }
 
     pub(super) fn end_wait(&self) {
-        self.state.lock().driver_waits_until = NOT_WAITING;
+        self.state.lock().driver_waits_until_ns = NOT_WAITING;
     }
 }

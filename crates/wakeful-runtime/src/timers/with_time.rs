@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::{CallWaker, WakeList};
 use wakeful_reactor::time::{
-    ArmedTimer, Clock, FireRate, NextWake, OwnerId, PreciseWaits, TICK_MAX_NS, TimerInbox, Timers,
+    ArmedTimer, Clock, FireRate, NextWake, OwnerId, PreciseWaits, TimerInbox, Timers,
 };
 
 pub(crate) use super::external::ShutDown;
@@ -30,8 +30,8 @@ pub(crate) struct TimeHandle {
 pub(crate) struct WorkerTimers {
     id: OwnerId,
     /// Allocated on first use: a wheel takes some memory, and many runtimes need none.
-    pub(super) timers: Option<Timers>,
-    /// The rate at which the worker has fired timers, its own and lent ones.
+    timers: Option<Timers>,
+    /// The rate at which the worker has fired timers.
     fire_rate: FireRate,
     /// When the worker last returned from a wait, after which it serves its timers. Zero at first.
     woke_ns: u64,
@@ -44,9 +44,6 @@ pub(crate) struct WorkerTimerInbox(pub(crate) TimerInbox);
 pub(crate) struct Until<'a> {
     /// The next wake-up for its own timers.
     own: Option<NextWake>,
-    /// The next wake-up for its own timers and the lent ones, as of `lends`.
-    all: Option<NextWake>,
-    lends: u64,
     /// An upper limit, whatever timers there are.
     at_most: Option<Duration>,
     time: &'a TimeHandle,
@@ -147,18 +144,9 @@ impl TimeHandle {
     }
 
     /// Returns how long a worker with these timers may park.
-    ///
-    /// `lent_ns` returns the first deadline of the timers that other workers have lent.
-    pub(crate) fn until(
-        &self,
-        own: &WorkerTimers,
-        lent_ns: impl FnOnce() -> Option<u64>,
-    ) -> Until<'_> {
-        let lends = self.external.lends();
-        let (own_ns, lent_ns) = (own.next_ns(), lent_ns());
-        let wake = |next_ns| own.fire_rate.next_wake(next_ns);
-        let all = own_ns.into_iter().chain(lent_ns).min().map(wake);
-        Until { own: own_ns.map(wake), all, lends, at_most: None, time: self }
+    pub(crate) fn until(&self, own: &WorkerTimers) -> Until<'_> {
+        let wake = own.next_ns().map(|next_ns| own.fire_rate.next_wake(next_ns));
+        Until { own: wake, at_most: None, time: self }
     }
 
     /// Returns the time to which an idle runtime moves its paused clock. `None` if the clock is not
@@ -238,7 +226,7 @@ impl WorkerTimers {
         self.timers.get_or_insert_with(|| Timers::new(self.id))
     }
 
-    /// Notes that the worker has fired timers, its own or others.
+    /// Notes that the worker has fired timers.
     pub(crate) fn note(&mut self, fired: Fired) {
         if fired.count > 0 {
             self.fire_rate.note(fired.now_ns, fired.count);
@@ -274,16 +262,16 @@ impl Until<'_> {
     }
 
     fn is_timed(&self) -> bool {
-        self.all.is_some() || !self.time.external.is_empty()
+        self.own.is_some() || !self.time.external.is_empty()
     }
 
-    /// Waits in the driver, for the external and the lent timers too.
+    /// Waits in the driver, for the external timers too.
     pub(crate) fn in_driver(&self, driver: &mut dyn Driver, call: CallWaker<'_>) {
         let TimeHandle { external, clock, .. } = self.time;
         if !self.time.is_enabled {
             return driver.wait(self.at_most, call);
         }
-        let NextWake { at_ns, tick_ns } = external.begin_wait(self.all, self.lends);
+        let NextWake { at_ns, tick_ns } = external.begin_wait(self.own);
         let tick = tick_ns.filter(|_| !clock.is_changed()).map(|period_ns| {
             let now_ns = clock.now_ns();
             TimerTick { now_ns, at_ns, period_ns }
@@ -293,20 +281,6 @@ impl Until<'_> {
             None => driver.wait(self.shorter(clock.time_until(at_ns)), call),
         }
         external.end_wait();
-    }
-
-    /// Returns whether a worker that parks outside the driver should lend its timers to the worker
-    /// inside.
-    pub(crate) fn should_lend(&self) -> bool {
-        let TimeHandle { external, clock, .. } = self.time;
-        self.own.is_some_and(|own| external.can_share_tick(own, clock.now_ns()))
-    }
-
-    /// Makes sure that the worker in the driver wakes up for these timers, which were lent.
-    pub(crate) fn notify_driver(&self) {
-        if let Some(own) = self.own {
-            self.time.external.note_lend(own.at_ns.saturating_add(TICK_MAX_NS));
-        }
     }
 
     /// Returns how long a worker outside the driver may park.

@@ -10,7 +10,6 @@ use wakeful_base::{CallWaker, WakeList};
 pub(crate) struct TimeHandle;
 pub(crate) struct WorkerTimers;
 pub(crate) struct WorkerTimerInbox;
-pub(crate) struct LentTimers;
 pub(crate) struct Until<'a>(Option<Duration>, PhantomData<&'a ()>);
 pub(crate) struct ClockHold;
 pub(crate) struct PreciseThread;
@@ -39,7 +38,7 @@ impl TimeHandle {
         false
     }
 
-    pub(crate) fn until(&self, _: &WorkerTimers, _: impl FnOnce() -> Option<u64>) -> Until<'_> {
+    pub(crate) fn until(&self, _: &WorkerTimers) -> Until<'_> {
         Until(None, PhantomData)
     }
 
@@ -75,32 +74,6 @@ impl WorkerTimerInbox {
     }
 }
 
-impl LentTimers {
-    pub(crate) fn new() -> LentTimers {
-        LentTimers
-    }
-
-    pub(crate) fn lend(&self, _: WorkerTimers) {}
-
-    pub(crate) fn take_back(&self) -> Option<WorkerTimers> {
-        None
-    }
-
-    pub(crate) fn with(&self, _: &mut dyn FnMut(&mut WorkerTimers)) {}
-
-    pub(crate) fn next_ns(&self) -> Option<u64> {
-        None
-    }
-
-    pub(crate) fn is_due(&self, _: &TimeHandle) -> bool {
-        false
-    }
-
-    pub(crate) fn until_late(&self, _: &TimeHandle) -> Option<Duration> {
-        None
-    }
-}
-
 impl Until<'_> {
     pub(crate) fn at_most(&self, at_most: Duration) -> Self {
         Until(Some(at_most), PhantomData)
@@ -109,12 +82,6 @@ impl Until<'_> {
     pub(crate) fn in_driver(&self, driver: &mut dyn Driver, call: CallWaker<'_>) {
         driver.wait(self.0, call);
     }
-
-    pub(crate) fn should_lend(&self) -> bool {
-        false
-    }
-
-    pub(crate) fn notify_driver(&self) {}
 
     pub(crate) fn on_thread(&self) -> Option<Duration> {
         self.0

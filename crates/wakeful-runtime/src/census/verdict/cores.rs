@@ -202,18 +202,6 @@ impl<'a> Pointers<'a> {
         self.index.objects.get(at as usize).copied()
     }
 
-    fn member(&self, link: &Link) -> Member {
-        let actor = &self.snapshot.actors[link.actor];
-        let mut member = Member::new(actor);
-        if let Why::Waits { kind, detail, .. } = link.why {
-            member.waits = Some((kind, detail));
-            let leaves = actor.leaves.iter().flat_map(|answer| &answer.leaves);
-            let mut leaves = leaves.filter(|leaf| (leaf.kind, leaf.detail) == (kind, detail));
-            member.stack = leaves.next().map(|leaf| leaf.stack);
-        }
-        member
-    }
-
     fn unchanged_for(&self, links: &[Link]) -> Duration {
         unchanged_for(links.iter().map(|link| &self.snapshot.actors[link.actor]))
     }
@@ -297,7 +285,9 @@ impl<'a> Pointers<'a> {
         is_certain: bool,
         extra: Extra,
     ) -> Draft {
-        let members: Vec<Member> = links.iter().map(|link| self.member(link)).collect();
+        let actor = |link: &Link| &self.snapshot.actors[link.actor];
+        let members: Vec<Member> =
+            links.iter().map(|link| Member::new(actor(link), link.why)).collect();
         let mut objects: Vec<(WaitKind, u64)> = Vec::new();
         for object in members.iter().filter_map(|member| member.waits) {
             if object.0 != WaitKind::Task && !objects.iter().any(|other| other.1 == object.1) {
@@ -372,6 +362,22 @@ impl<'a> Pointers<'a> {
             let all = core.affected.iter().copied();
             let tasks = all.filter(|node| self.next[*node as usize].0 == drive).collect();
             (VerdictKind::NotDriven, tasks, Extra::Runtime(at))
+        } else if !find(&|kind, _| is_lock(kind)).is_empty() {
+            // Each of these locks and receivers is with one of the actors, all of which wait.
+            let at_locks = |node: &Node| self.details(*node).is_some_and(|(kind, _)| is_lock(kind));
+            let all = core.affected.iter().copied();
+            let waiters: Vec<Node> = all.filter(|node| direct(node) && at_locks(node)).collect();
+            let are_all = |kind| {
+                waiters.iter().all(|node| self.details(*node).is_some_and(|it| it.0 == kind))
+            };
+            let kind = if are_all(WaitKind::Semaphore) {
+                VerdictKind::SemaphoreExhausted
+            } else if waiters.len() > 1 && are_all(WaitKind::MpscSend) {
+                VerdictKind::ChannelCycle
+            } else {
+                VerdictKind::Deadlock
+            };
+            (kind, waiters, Extra::UnknownHolders)
         } else {
             (VerdictKind::AllAsleep, roots, Extra::None)
         };
@@ -414,6 +420,12 @@ impl<'a> Pointers<'a> {
         let leaf = leaves.find(|leaf| (leaf.kind, leaf.detail) == (kind, detail));
         Some((kind, leaf.map_or_else(LeafDetails::default, |leaf| leaf.details)))
     }
+}
+
+/// Whether a particular actor has to do something, which may be known.
+fn is_lock(kind: WaitKind) -> bool {
+    use WaitKind::*;
+    matches!(kind, Mutex | RwLockRead | RwLockWrite | OnceCell | Semaphore | MpscSend)
 }
 
 /// The time for which all of these actors have waited, leaving out those that are in queues.

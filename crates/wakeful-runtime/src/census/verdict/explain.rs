@@ -5,8 +5,8 @@ use super::{Draft, Extra, LONG, Verdict, VerdictKind, Why};
 use crate::census::snapshot::{
     Actor, ActorKind, BlockingState, Flavor, RuntimeState, Snapshot, WorkerState,
 };
-use std::fmt::Write;
 use std::time::Duration;
+use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::WaitKind;
 
 /// Short names for the addresses of locks and channels: numbers, in the order of their first use.
@@ -26,17 +26,6 @@ impl Names {
     }
 }
 
-/// Appends formatted text.
-macro_rules! put {
-    ($into:expr, $($format:tt)+) => {
-        // Writing to a string does not fail.
-        _ = write!($into, $($format)+)
-    };
-}
-
-/// The lower 31 bits of a thread's id are its number.
-const THREAD_NUMBER: u64 = 0x7fff_ffff;
-
 /// Appends what an actor is called: `task 3`, `thread "main"`.
 pub(crate) fn push_actor(into: &mut String, actor: &Actor) {
     match (actor.kind, &actor.thread) {
@@ -44,7 +33,7 @@ pub(crate) fn push_actor(into: &mut String, actor: &Actor) {
             put!(into, "thread {id}");
         }
         (ActorKind::Thread { .. }, Some((_, name))) => put!(into, "thread \"{name}\""),
-        (ActorKind::Thread { .. }, None) => put!(into, "thread #{}", actor.id & THREAD_NUMBER),
+        (ActorKind::Thread { .. }, None) => put!(into, "thread #{}", actor.id & !THREAD_ID),
         (kind, _) => put!(into, "{kind} {}", actor.id),
     }
 }
@@ -69,6 +58,19 @@ pub(crate) fn push_duration(into: &mut String, duration: Duration) {
         millis => (millis / 100, "s"),
     };
     put!(into, "{}.{} {unit}", tenths / 10, tenths % 10);
+}
+
+/// Appends what a runtime is called.
+pub(crate) fn push_runtime(into: &mut String, runtime: &RuntimeState) {
+    into.push_str(match runtime.flavor {
+        Flavor::CurrentThread => "current-thread runtime ",
+        Flavor::MultiThread => "runtime ",
+        Flavor::LocalSet => "`LocalSet` ",
+    });
+    put!(into, "{}", runtime.id);
+    if let Some(name) = &runtime.name {
+        put!(into, " \"{name}\"");
+    }
 }
 
 /// The noun for what is waited at.
@@ -129,6 +131,7 @@ impl Draft {
             _ => None,
         };
         match verdict.kind {
+            _ if matches!(extra, Extra::UnknownHolders) => line.unknown_holders(&verdict, &links),
             VerdictKind::Deadlock
             | VerdictKind::SelfDeadlock
             | VerdictKind::Futurelock
@@ -155,6 +158,9 @@ impl Draft {
             VerdictKind::LostWaker => {
                 line.list(&actors);
                 line.put(" waits, and no waker of it exists");
+                if actors.iter().any(|actor| !actor.has_join_handle) {
+                    line.put(", nor a `JoinHandle`");
+                }
             }
             VerdictKind::BarrierShort => {
                 line.list(&actors);
@@ -167,6 +173,7 @@ impl Draft {
                 line.list(&actors);
                 line.waits_for(&verdict, actors.len());
                 line.put(", and a sender exists, but no task or thread is left to send");
+                line.senders(&verdict);
             }
             VerdictKind::AllAsleep => {
                 line.put("every task and thread waits for another one: ");
@@ -177,7 +184,10 @@ impl Draft {
                 line.list(&actors);
                 line.put(if actors.len() == 1 { " is" } else { " are" });
                 line.put(" polled all the time and never waits");
-                put!(line.text, " ({} polls)", actors.iter().map(|a| a.polls).sum::<u64>());
+                let polls: u64 = actors.iter().map(|actor| actor.polls).sum();
+                put!(line.text, " ({polls} polls in ");
+                push_duration(&mut line.text, snapshot.took);
+                line.put(")");
                 if let Extra::Starved(count @ 1..) = extra {
                     put!(line.text, "; {count} queued for a second or more");
                 }
@@ -255,7 +265,7 @@ struct Line<'a> {
 }
 
 /// How many actors a line lists at most.
-const LISTED_MAX: usize = 8;
+pub(crate) const LISTED_MAX: usize = 8;
 
 impl<'a> Line<'a> {
     fn put(&mut self, text: &str) {
@@ -281,6 +291,17 @@ impl<'a> Line<'a> {
         let waits = verdict.members.first().and_then(|member| member.waits);
         let (kind, detail) = waits.unwrap_or((WaitKind::Unknown, 0));
         push_wait(&mut self.text, kind, detail, self.names);
+    }
+
+    /// Appends how many tasks have sent to the channel, if that is recorded.
+    fn senders(&mut self, verdict: &Verdict) {
+        let channel = verdict.objects.first().map(|object| object.1);
+        let holdings = &self.snapshot.holdings;
+        let uses = holdings.channels.iter().filter(|used| used.is_sender);
+        let count = uses.filter(|used| Some(used.object) == channel).count();
+        if holdings.are_complete {
+            put!(self.text, " ({count} have sent to it)");
+        }
     }
 
     /// Appends what each actor waits for.
@@ -310,6 +331,23 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// Appends actors that wait for locks and channels whose holders are not known.
+    fn unknown_holders(&mut self, verdict: &Verdict, links: &[super::Link]) {
+        self.each(links);
+        let waits_at =
+            |kinds: &[WaitKind]| verdict.objects.iter().any(|(kind, _)| kinds.contains(kind));
+        self.put(". All other tasks and threads wait, too, so none can ");
+        self.put(match verdict.kind {
+            VerdictKind::ChannelCycle => "receive",
+            _ if verdict.objects.iter().all(|(kind, _)| *kind == WaitKind::MpscSend) => "receive",
+            _ => "release it",
+        });
+        // What would be known if the program had been watched.
+        if waits_at(&[WaitKind::Mutex, WaitKind::OnceCell]) {
+            self.put("; `WAKEFUL_CONSOLE=watch` records the holders from the start");
+        }
+    }
+
     /// Appends a cycle: each link, and its relation to the next.
     fn cycle(&mut self, links: &[super::Link], index: &Index) {
         for (at, link) in links.iter().enumerate() {
@@ -336,8 +374,10 @@ impl<'a> Line<'a> {
         }
         let Why::Waits { kind, detail, is_granted, has_holder, has_own_waker } = link.why else {
             self.why(link.why);
-            if matches!(link.why, Why::InBlockOn) && !is_self {
-                put!(self.text, " of {name}");
+            match (link.why, next.site) {
+                (Why::InBlockOn, Some(site)) => put!(self.text, " at {site}"),
+                (Why::NotDriven, _) if !is_self => put!(self.text, " except by {name}"),
+                _ => {}
             }
             return;
         };
@@ -353,6 +393,10 @@ impl<'a> Line<'a> {
         if !has_own_waker {
             self.put(" in one of several futures that it polls");
         }
+        if is_granted && is_self {
+            return self
+                .put(", which was granted to another of its futures, which it does not poll");
+        }
         let of = if is_self { "itself".into() } else { name };
         if is_granted {
             put!(self.text, ", which was granted to a future of {of} that is not polled");
@@ -367,15 +411,7 @@ impl<'a> Line<'a> {
     }
 
     fn runtime(&mut self, runtime: &RuntimeState) {
-        self.put(match runtime.flavor {
-            Flavor::CurrentThread => "current-thread runtime ",
-            Flavor::MultiThread => "runtime ",
-            Flavor::LocalSet => "`LocalSet` ",
-        });
-        put!(self.text, "{}", runtime.id);
-        if let Some(name) = &runtime.name {
-            put!(self.text, " \"{name}\"");
-        }
+        push_runtime(&mut self.text, runtime);
     }
 
     fn pool(
@@ -436,9 +472,8 @@ impl<'a> Line<'a> {
         let workers = || snapshot.workers.iter().filter(|worker| worker.runtime == runtime.id);
         let stuck = |worker: &&WorkerState| worker.stuck_for.is_some_and(|time| time >= LONG);
         let count = workers().filter(stuck).count();
-        put!(self.text, "{count} of {} workers of ", workers().count());
         self.runtime(runtime);
-        self.put(" are blocked: ");
+        self.put(if count == 1 { " has a blocked worker: " } else { " has blocked workers: " });
         for (at, worker) in workers().filter(stuck).take(LISTED_MAX).enumerate() {
             self.put(if at > 0 { "; " } else { "" });
             let task = snapshot.actors.iter().find(|actor| Some(actor.id) == worker.task);

@@ -19,16 +19,8 @@ pub(super) fn find(snapshot: &Snapshot, index: &Index, drafts: &mut Vec<Draft>) 
 }
 
 fn draft(snapshot: &Snapshot, kind: VerdictKind, links: Vec<Link>, extra: Extra) -> Draft {
-    let members = links
-        .iter()
-        .map(|link| {
-            let mut member = Member::new(&snapshot.actors[link.actor]);
-            if let Why::Waits { kind, detail, .. } = link.why {
-                member.waits = Some((kind, detail));
-            }
-            member
-        })
-        .collect();
+    let actor = |link: &Link| &snapshot.actors[link.actor];
+    let members = links.iter().map(|link| Member::new(actor(link), link.why)).collect();
     let grade = Grade::Likely;
     let (objects, text) = (Vec::new(), String::new());
     let verdict = Verdict { kind, grade, members, objects, affected: 0, text };
@@ -158,7 +150,12 @@ fn long_holds(snapshot: &Snapshot, index: &Index, drafts: &mut Vec<Draft>) {
         let link = Link { actor: holder as usize, why };
         let mut draft = draft(snapshot, VerdictKind::HeldAcrossWait, vec![link], Extra::None);
         draft.verdict.objects.push((kind, lock));
-        draft.verdict.affected = same.len();
+        // Of those that wait alike, only some were asked.
+        let unasked = snapshot.actors.iter().filter(|actor| {
+            let last = actor.last.filter(|_| actor.leaves.is_none());
+            last.is_some_and(|last| (last.kind, last.detail) == (kind, lock))
+        });
+        draft.verdict.affected = same.len() + unasked.count();
         drafts.push(draft);
     }
 }

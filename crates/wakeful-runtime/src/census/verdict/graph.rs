@@ -17,6 +17,7 @@
 
 use super::UNCHANGED_MIN;
 use crate::census::snapshot::{Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot};
+use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::{Holder, Leaf, LeafDetails, WaitKind};
 
 /// Which facts count.
@@ -36,7 +37,8 @@ pub(super) const NONE: Node = Node::MAX;
 /// Tables to find actors and objects by their ids.
 pub(super) struct Index {
     by_id: Vec<(u64, Node)>,
-    by_low: Vec<(u32, Node)>,
+    /// By the lower half of the id, and whether it is that of a thread.
+    by_low: Vec<((bool, u32), Node)>,
     /// The jobs that run, with the actor of the `block_on` that their thread is in.
     threads_of_jobs: Vec<(u64, Node)>,
     /// Waiting `block_on`s by the kernel's id of their thread.
@@ -46,6 +48,8 @@ pub(super) struct Index {
     pub(super) objects: Vec<u64>,
     /// The rwlocks at which readers wait that no writer holds.
     queues: Vec<u64>,
+    /// The holders that asked actors have named, by the locks.
+    holders: Vec<(u64, Holder)>,
 }
 
 impl Index {
@@ -58,16 +62,20 @@ impl Index {
             runtimes: Vec::new(),
             objects: Vec::new(),
             queues: Vec::new(),
+            holders: Vec::new(),
         };
         for (node, actor) in (0..).zip(&snapshot.actors) {
             index.by_id.push((actor.id, node));
-            index.by_low.push((actor.id as u32, node));
+            index.by_low.push(((actor.id & THREAD_ID != 0, actor.id as u32), node));
             if let (ActorKind::Thread { job }, ActorState::Waiting) = (actor.kind, actor.state) {
                 index.threads_of_jobs.extend(job.map(|job| (job, node)));
                 index.by_thread.extend(actor.thread.as_ref().map(|thread| (thread.0, node)));
             }
             let queued = leaves_of(actor).filter(|leaf| is_behind_writer(leaf));
             index.queues.extend(queued.map(|leaf| leaf.detail));
+            let held =
+                leaves_of(actor).filter_map(|leaf| Some((leaf.detail, leaf.details.holder?)));
+            index.holders.extend(held);
         }
         index.runtimes.extend((0..).zip(&snapshot.runtimes).map(|(node, rt)| (rt.id, node)));
         if snapshot.holdings.are_complete {
@@ -83,6 +91,7 @@ impl Index {
         index.objects.dedup();
         index.queues.sort_unstable();
         index.queues.dedup();
+        index.holders.sort_by_key(|held| (held.0, held.1.id_low));
         index
     }
 
@@ -91,17 +100,17 @@ impl Index {
         get(&self.by_id, id)
     }
 
-    /// Returns the actors whose ids end in these bits: none, one, or more if that is not clear.
-    pub(super) fn actors_with_low(&self, id_low: u32) -> &[(u32, Node)] {
-        let start = self.by_low.partition_point(|entry| entry.0 < id_low);
-        let len = self.by_low[start..].partition_point(|entry| entry.0 == id_low);
-        &self.by_low[start..start + len]
-    }
-
     /// Returns the actor that holds a lock, if that is clear.
     pub(super) fn holder(&self, holder: &Holder) -> Option<Node> {
-        match self.actors_with_low(holder.id_low) {
-            [only] if holder.id_low != 0 => Some(only.1),
+        if holder.id_low == 0 {
+            return None;
+        }
+        let key = (holder.is_thread, holder.id_low);
+        let start = self.by_low.partition_point(|entry| entry.0 < key);
+        match self.by_low[start..] {
+            // Two that live at the same time have the same lower half.
+            [first, second, ..] if first.0 == key && second.0 == key => None,
+            [first, ..] if first.0 == key => Some(first.1),
             _ => None,
         }
     }
@@ -310,7 +319,7 @@ impl<'a> Graph<'a> {
             (Flavor::LocalSet, Some(thread)) => {
                 let mut is_thread_known = false;
                 for (giver, actor) in (0..).zip(&self.snapshot.actors) {
-                    if self.may_poll_sets_of(actor, thread) {
+                    if actor.runtime != runtime.id && self.may_poll_sets_of(actor, thread) {
                         is_thread_known |= actor.kind != ActorKind::LocalTask;
                         self.edge(giver, node, NO_LEAF);
                     }
@@ -326,7 +335,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Whether an actor runs code on a thread that may poll the `LocalSet`s of the thread.
+    /// Whether an actor may be on a thread, and poll the `LocalSet`s of it.
     fn may_poll_sets_of(&self, actor: &Actor, thread: u32) -> bool {
         let is_there = actor.thread.as_ref().is_some_and(|own| own.0 == thread);
         match actor.kind {
@@ -342,9 +351,13 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Returns the tasks that block all workers of a runtime, or nothing if some worker goes on.
+    /// Returns the tasks that block the thread of a runtime, or nothing if it goes on. A
+    /// multi-thread runtime hands blocked workers off.
     fn blocking_tasks(&self, runtime: &RuntimeState) -> Vec<Node> {
         let mut tasks = Vec::new();
+        if runtime.flavor != Flavor::CurrentThread {
+            return tasks;
+        }
         for worker in self.snapshot.workers.iter().filter(|worker| worker.runtime == runtime.id) {
             let is_stuck = worker.stuck_for.is_some_and(|time| time >= UNCHANGED_MIN);
             match worker.task.and_then(|task| self.index.actor(task)) {
@@ -396,8 +409,7 @@ impl<'a> Graph<'a> {
             let node = self.object(object);
             if held.is_forgotten {
                 let refilled = &snapshot.holdings.refilled;
-                if self.is_strict() || !refilled.as_ref().is_some_and(|r| !r.contains(&held.object))
-                {
+                if self.is_strict() || refilled.as_ref().is_none_or(|r| r.contains(&held.object)) {
                     self.edge(any, node, NO_LEAF);
                 }
                 continue;
@@ -417,6 +429,16 @@ impl<'a> Graph<'a> {
         // Per queue: how many leaves are known, how many there are, and whether one is a writer.
         let mut counts = vec![(0, Some(0), false); self.index.queues.len()];
         for (node, actor) in (0..).zip(&self.snapshot.actors) {
+            // Of those that were not asked, the last note says where they wait, or have waited.
+            if let (None, Some(last)) = (&actor.leaves, actor.last) {
+                if let Ok(queue) = self.index.queues.binary_search(&last.detail) {
+                    counts[queue].0 += 1;
+                    if last.kind == WaitKind::RwLockWrite {
+                        counts[queue].2 = true;
+                        self.edge(node, self.queue(queue), HOLDS);
+                    }
+                }
+            }
             for leaf in leaves_of(actor).filter(|leaf| leaf.details.holder.is_none()) {
                 if let Ok(queue) = self.index.queues.binary_search(&leaf.detail) {
                     let (known, all, has_writer) = &mut counts[queue];
@@ -475,7 +497,11 @@ impl<'a> Graph<'a> {
                 None => self.seeds.push(waiter),
             },
             Wait::LastNote(kind, detail) => {
-                let details = LeafDetails::default();
+                // Another waiter may have been asked for the holder.
+                let holders = &self.index.holders;
+                let at = holders.partition_point(|held| held.0 < detail);
+                let held = holders.get(at).filter(|held| held.0 == detail).map(|held| held.1);
+                let details = LeafDetails { holder: held, ..LeafDetails::default() };
                 match self.add_givers(actor, waiter, kind, detail, &details, LAST_NOTE) {
                     Givers::Outside => self.seeds.push(waiter),
                     Givers::Any => self.edge(self.any(), waiter, LAST_NOTE),
@@ -569,7 +595,14 @@ impl<'a> Graph<'a> {
                     self.edge(task, waiter, leaf);
                     Givers::Specific
                 }
-                None => Givers::Outside,
+                // Probably it waits for its first poll in a queue that no thread looks at.
+                None => match self.index.runtime(actor.runtime).map(|at| at as usize) {
+                    Some(at) if !self.is_strict() && self.has_stuck_queue(at) => {
+                        self.edge(self.drive(at), waiter, leaf);
+                        Givers::Specific
+                    }
+                    _ => Givers::Outside,
+                },
             },
             Mutex | RwLockRead | RwLockWrite | OnceCell | Semaphore => {
                 self.add_lock_givers(waiter, kind, detail, details, leaf)
@@ -587,6 +620,11 @@ impl<'a> Graph<'a> {
             | Barrier | Pipe => Givers::Any,
             _ => Givers::Outside,
         }
+    }
+
+    /// Whether a runtime has tasks in a queue, and no thread that would take them.
+    fn has_stuck_queue(&self, runtime: usize) -> bool {
+        self.snapshot.runtimes[runtime].queued > 0 && !self.is_driven[runtime]
     }
 
     fn add_lock_givers(

@@ -2,8 +2,8 @@
 //!
 //! While a thread drives the scheduler, that thread makes the steps of the walk (`drive.rs`). If no
 //! thread does, the census makes them, with the lock of the core's slot. If the driving thread is
-//! stuck in user code, the walk stays incomplete. The task in which it is stuck is found by a copy of
-//! its header: see [`Header::copy_of`].
+//! stuck in user code, the walk stays incomplete. The task in which it is stuck is found by a copy
+//! of its header: see [`Header::copy_of`].
 
 use super::CurrentThread;
 use crate::task_walk::NEW_TASKS_MAX;

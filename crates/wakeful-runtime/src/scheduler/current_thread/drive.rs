@@ -31,10 +31,6 @@ use wakeful_task::{FinishingTask, Outcome, Polled, Runnable, RunningTask, TaskRe
 /// there is a look every few polls, and reading the clock costs as much as one of those.
 const LOOKS_PER_BUSY_UPDATE: u32 = 64;
 
-/// The time between two looks at the driver during a spin. Bounds how much later than the event its
-/// task runs; each look is a system call.
-const SPIN_LOOK_INTERVAL: Duration = Duration::from_micros(1);
-
 /// The context of a thread that drives the scheduler.
 struct DriveContext {
     scheduler: Arc<CurrentThread>,
@@ -463,13 +459,9 @@ impl DriveContext {
         let Some(time_max) = self.with_core(|core| core.spin_budget.next_spin()) else {
             return false;
         };
-        let (mut took, mut next_look) = (Duration::ZERO, Duration::ZERO);
-        let mut found = false;
+        let (mut took, mut found) = (Duration::ZERO, false);
         while !found && took < time_max {
-            if took >= next_look {
-                next_look = took + SPIN_LOOK_INTERVAL;
-                self.with_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
-            }
+            self.with_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
             hint::spin_loop();
             found = self.has_work() || !self.scheduler.inject.is_empty();
             took = started.elapsed();
@@ -516,7 +508,7 @@ impl DriveContext {
     fn wait_for_event(&self) {
         let time = &self.scheduler.info.time;
         let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
-            let until = self.with_core(|core| time.until(&core.timers, || None));
+            let until = self.with_core(|core| time.until(&core.timers));
             self.precise.before_wait(&until);
             return self.wait_in_driver(|driver| until.in_driver(driver, &mut call_now));
         };

@@ -1,9 +1,9 @@
 //! How a census reaches all tasks of a multi-thread scheduler that have waited before.
 //!
-//! | the task is in | who makes the steps of the walk |
+//! | the task is in | the steps of the walk are made by |
 //! |---|---|
 //! | the list of a worker that runs or is parked | its thread, in maintenance |
-//! | the list of a worker whose thread is stuck in user code | the census, while the lease is suspended |
+//! | the list of a worker stuck in user code | the census, with the lease suspended |
 //! | the list of a vacant worker | the census, while the worker is vacant |
 //! | the shared list, or detached | the census, under the lock |
 //!

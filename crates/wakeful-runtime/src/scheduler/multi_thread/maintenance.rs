@@ -68,8 +68,8 @@ impl WorkerThread {
         self.call_each(|core| &mut core.deferred);
     }
 
-    /// Fires the timers that are due: the worker's own, lent ones, external ones, and those of
-    /// vacant workers. Returns whether any of the worker's own or of the lent ones were due.
+    /// Fires the timers that are due: the worker's own, external ones, and those of vacant workers.
+    /// Returns whether any of the worker's own were due.
     pub(super) fn serve_timers(&self) -> bool {
         let call = &mut |waker: Waker| self.wake(waker);
         let with_own = |f: &mut dyn FnMut(&mut WorkerTimers)| {
@@ -78,8 +78,7 @@ impl WorkerThread {
             }
         };
         let fired = self.wake_batch(|| {
-            let own = self.scheduler.info.time.serve(&self.worker().left_timers, with_own, call);
-            self.scheduler.serve_lent_timers(call).and(own)
+            self.scheduler.info.time.serve(&self.worker().left_timers, with_own, call)
         });
         if fired.count > 0 {
             if let Some(mut core) = self.enter() {
@@ -102,10 +101,13 @@ impl WorkerThread {
         result
     }
 
-    /// Takes the time of the polls since the last time.
+    /// Takes the time of the polls since the last time. Called between two polls.
     pub(super) fn measure_polls(&self, now: Instant) {
         if let Some(mut core) = self.enter() {
             core.poll_stats.measure(self.worker().metrics.polls.get(), now);
+            // Otherwise the first of two tasks that the next poll spawns could go to the slot, and
+            // stay there: the second would find the slot disabled, and not displace it.
+            core.lifo_enabled = self.uses_lifo_slot(&core);
         }
     }
 

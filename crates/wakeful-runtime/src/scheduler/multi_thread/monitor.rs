@@ -59,8 +59,7 @@ use super::lease::Lease;
 use super::worker::{Worker, WorkerCore};
 use crate::cpus::cpus;
 use crate::stall::{
-    ComputeWatch, LookSchedule, Lookups, OsThread, PinnedMonitor, PollWatch, Stall, StallOutcome,
-    Stalled,
+    ComputeWatch, LookSchedule, OsThread, PinnedMonitor, PollWatch, Stall, StallOutcome, Stalled,
 };
 use std::sync::Arc;
 use std::thread;
@@ -85,11 +84,9 @@ const LONG_TICK_MAX: Duration = Duration::from_millis(10);
 const COMPUTING_MAX_PER_CPU: usize = 4;
 
 /// How many detached threads a look checks for whether they compute. Bounds the look's duration: a
-/// check is a system call. With more threads, each look continues where the last one stopped.
-const COMPUTING_CHECKS_MAX: usize = 32;
-
-/// How many of these checks may read a file in `/proc`.
-const LOOKUPS_MAX: u32 = 8;
+/// check is a system call, and for a thread that has just blocked it reads a file in `/proc`. With
+/// more threads, each look continues where the last one stopped.
+const COMPUTING_CHECKS_MAX: usize = 16;
 
 /// Starts the monitor of `scheduler`.
 pub(super) fn start(scheduler: &Arc<MultiThread>) -> std::io::Result<()> {
@@ -467,13 +464,10 @@ impl Monitor {
         if self.detached.len() < self.computing_max {
             return false;
         }
-        let mut lookups = Lookups(LOOKUPS_MAX);
         for _ in 0..COMPUTING_CHECKS_MAX.min(self.detached.len()) {
             self.next_check %= self.detached.len();
             let SeenPoll { lease, compute_watch, .. } = &mut self.detached[self.next_check];
-            if !compute_watch.check(lease.thread(), now, &mut lookups) {
-                break;
-            }
+            compute_watch.check(lease.thread(), now);
             self.next_check += 1;
         }
         let computing = self.detached.iter().filter(|seen| seen.compute_watch.computes());

@@ -33,8 +33,7 @@ impl WorkerThread {
         // A worker never parks with tasks in its own queue.
         if core.is_idle() && self.worker().queue.is_empty() {
             let searching = take(&mut core.searching);
-            let until =
-                self.scheduler.info.time.until(&core.timers, || self.scheduler.lent_until());
+            let until = self.scheduler.info.time.until(&core.timers);
             drop(core);
             self.park_unless_work(searching, &until);
         }
@@ -102,5 +101,13 @@ impl WorkerThread {
         self.wake_batch(|| {
             park_state.park(Some(driver), until, call, || self.park_on_thread(until))
         })
+    }
+
+    /// Parks on the thread until notified or until `until`.
+    fn park_on_thread(&self, until: &Until<'_>) {
+        match until.on_thread() {
+            None => self.parker.park(),
+            Some(timeout) => self.parker.park_timeout(timeout),
+        }
     }
 }

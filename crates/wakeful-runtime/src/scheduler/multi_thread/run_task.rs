@@ -195,7 +195,7 @@ impl WorkerThread {
     }
 
     #[inline]
-    fn uses_lifo_slot(&self, core: &WorkerCore) -> bool {
+    pub(super) fn uses_lifo_slot(&self, core: &WorkerCore) -> bool {
         self.scheduler.config.lifo_slot && core.poll_stats.allows_lifo_slot()
     }
 

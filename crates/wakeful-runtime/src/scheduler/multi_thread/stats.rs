@@ -9,27 +9,14 @@
 //!
 //! See bench/NOTES.md: LIFO streaks.
 
-use std::mem::take;
 use std::time::{Duration, Instant};
-
-/// Next to a poll of this length its move costs nothing.
-pub(super) const LONG_POLL_NS: u64 = 20_000;
-
-/// Polls, and how long they took in all.
-#[derive(Default, Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Polls {
-    pub(super) count: u64,
-    pub(super) ns: u64,
-}
-
-impl Polls {
-    pub(super) fn mean_ns(self) -> u64 {
-        self.ns / self.count.max(1)
-    }
-}
 
 /// How long a task in the injection queue may wait for a busy worker.
 const INJECT_TARGET: Duration = Duration::from_micros(200);
+
+/// From this length of a poll on, the LIFO slot is not used. Bounds how long the task in the slot
+/// waits beside workers that could have run it. See bench/NOTES.md: long polls.
+const LONG_POLL: Duration = Duration::from_micros(20);
 
 /// How long the run queue may wait for a LIFO streak.
 const LIFO_STREAK_TARGET: Duration = Duration::from_micros(10);
@@ -39,13 +26,12 @@ const LIFO_STREAK_TARGET: Duration = Duration::from_micros(10);
 pub(super) const LIFO_STREAK_MIN: u32 = 3;
 const LIFO_STREAK_MAX: u32 = 16;
 
-/// Bounds of the interval between two looks at the injection queue, in polls, whatever was
-/// measured.
-const INJECT_INTERVAL_MIN: u32 = 2;
-const INJECT_INTERVAL_MAX: u32 = 127;
+/// Bounds the interval between two looks at the injection queue, in polls. Also the interval before
+/// anything was measured. As in maintenance, a look is then cheap compared with the polls.
+const INJECT_INTERVAL_MAX: u32 = 61;
 
-/// The interval before anything was measured.
-const INJECT_INTERVAL_DEFAULT: u32 = 61;
+/// A worker that polled the injection queue first each time would never run its own tasks.
+const INJECT_INTERVAL_MIN: u32 = 2;
 
 /// How many polls make a measurement, at least.
 const MEASURED_POLLS: u64 = 8;
@@ -57,8 +43,9 @@ pub(super) struct PollStats {
     is_fixed: bool,
     lifo_streak_max: u32,
     mean_poll_ns: u64,
-    /// Polls since the last measurement, too few for another one.
-    polls: Polls,
+    /// The number of polls since the last measurement, too few for another one, and their time.
+    new_polls: u64,
+    new_ns: u64,
     /// When, and after how many polls, the worker was last seen busy.
     measured_at: Instant,
     measured_polls: u64,
@@ -66,13 +53,14 @@ pub(super) struct PollStats {
 
 impl PollStats {
     pub(super) fn new(fixed: Option<u32>) -> PollStats {
-        let inject_interval = fixed.unwrap_or(INJECT_INTERVAL_DEFAULT);
+        let inject_interval = fixed.unwrap_or(INJECT_INTERVAL_MAX);
         PollStats {
             inject_interval,
             is_fixed: fixed.is_some(),
             lifo_streak_max: LIFO_STREAK_MIN,
             mean_poll_ns: polls_in(INJECT_TARGET, u64::from(inject_interval)),
-            polls: Polls::default(),
+            new_polls: 0,
+            new_ns: 0,
             measured_at: Instant::now(),
             measured_polls: 0,
         }
@@ -86,7 +74,7 @@ impl PollStats {
     /// Returns whether the task woken last should run next.
     #[inline]
     pub(super) fn allows_lifo_slot(&self) -> bool {
-        self.mean_poll_ns < LONG_POLL_NS
+        self.mean_poll_ns < LONG_POLL.as_nanos() as u64
     }
 
     /// Returns how many polls a LIFO streak may have after the first one.
@@ -102,28 +90,28 @@ impl PollStats {
     }
 
     /// Adds the time up to `now`, during which the worker was busy. It has made `polls` polls so
-    /// far. Returns the polls of a measurement, if there are enough for one.
-    pub(super) fn measure(&mut self, polls: u64, now: Instant) -> Option<Polls> {
+    /// far.
+    pub(super) fn measure(&mut self, polls: u64, now: Instant) {
         if polls == self.measured_polls {
-            return None;
+            return;
         }
-        self.polls.ns += now.duration_since(self.measured_at).as_nanos() as u64;
-        self.polls.count += polls - self.measured_polls;
+        self.new_ns += now.duration_since(self.measured_at).as_nanos() as u64;
+        self.new_polls += polls - self.measured_polls;
         (self.measured_at, self.measured_polls) = (now, polls);
-        if self.polls.count < MEASURED_POLLS {
-            return None;
+        if self.new_polls < MEASURED_POLLS {
+            return;
         }
-        let polls = take(&mut self.polls);
+        let mean_ns = self.new_ns / self.new_polls;
+        (self.new_polls, self.new_ns) = (0, 0);
         // The new measurement counts half. So a burst of other tasks shows soon, and the effect of
         // a single long poll does not last long.
-        self.mean_poll_ns = self.mean_poll_ns.midpoint(polls.mean_ns()).max(1);
+        self.mean_poll_ns = self.mean_poll_ns.midpoint(mean_ns).max(1);
         let fit_in = |target| polls_in(target, self.mean_poll_ns) as u32;
         self.lifo_streak_max = fit_in(LIFO_STREAK_TARGET).clamp(LIFO_STREAK_MIN, LIFO_STREAK_MAX);
         if !self.is_fixed {
             self.inject_interval =
                 fit_in(INJECT_TARGET).clamp(INJECT_INTERVAL_MIN, INJECT_INTERVAL_MAX);
         }
-        Some(polls)
     }
 }
 
@@ -141,7 +129,7 @@ mod tests {
         let mut poll_stats = PollStats::new(None);
         assert_eq!(
             (poll_stats.inject_interval(), poll_stats.lifo_streak_max()),
-            (INJECT_INTERVAL_DEFAULT, LIFO_STREAK_MIN)
+            (INJECT_INTERVAL_MAX, LIFO_STREAK_MIN)
         );
         for round in 1..=20 {
             std::thread::sleep(Duration::from_millis(3));
@@ -162,12 +150,13 @@ mod tests {
     #[test]
     fn polls_between_two_parks_are_measured_together() {
         let mut poll_stats = PollStats::new(None);
-        let mut measured = 0;
-        for polls in 1..=2 * MEASURED_POLLS {
+        let before_ns = poll_stats.mean_poll_ns;
+        for polls in 1..=MEASURED_POLLS {
+            assert_eq!(poll_stats.mean_poll_ns, before_ns);
             poll_stats.restart(polls - 1, Instant::now());
-            measured += u64::from(poll_stats.measure(polls, Instant::now()).is_some());
+            poll_stats.measure(polls, Instant::now());
         }
-        assert_eq!(measured, 2);
+        assert!(poll_stats.mean_poll_ns < before_ns, "{}", poll_stats.mean_poll_ns);
     }
 
     #[test]

@@ -7,10 +7,6 @@ use std::time::{Duration, Instant};
 use wakeful_base::sync::hint;
 use wakeful_task::Runnable;
 
-/// The time between two looks at the driver during a spin. Bounds how much later than the event its
-/// task runs; each look is a system call.
-const SPIN_LOOK_INTERVAL: Duration = Duration::from_micros(1);
-
 impl WorkerThread {
     /// Takes half of the injection queue, as a thief takes half of a run queue, but no more than
     /// the worker runs until its next look at the injection queue. Returns one entry to run, and
@@ -59,32 +55,25 @@ impl WorkerThread {
 
     /// Spins for events of the driver, injected tasks, and queues that are worth a wake-up.
     fn spin(&self, started: Instant, time_max: Duration) -> Option<Runnable> {
-        let (scheduler, mut took) = (&*self.scheduler, Duration::ZERO);
-        let mut next_look = Duration::ZERO;
+        let mut took = Duration::ZERO;
         loop {
-            if took >= next_look {
-                next_look = took + SPIN_LOOK_INTERVAL;
-                self.look_at_driver();
-                let has_ended_search = self.call_external_wakers();
-                let mut core = self.enter()?;
-                let woken = core.lifo.take().or_else(|| core.queue.pop(&self.worker().queue));
-                if woken.is_some() || has_ended_search {
-                    // No credit: a worker that parks in the driver finds several events at once.
-                    core.spin_budget.record(false, took);
-                    return woken;
-                }
-                let found = self
-                    .take_injected(&mut core)
-                    .or_else(|| self.steal(&mut core, Worker::is_worth_a_wake_up));
-                if found.is_some() {
-                    core.spin_budget.record(true, took);
-                    return found;
-                }
+            self.look_at_driver();
+            let has_ended_search = self.call_external_wakers();
+            let mut core = self.enter()?;
+            let woken = core.lifo.take().or_else(|| core.queue.pop(&self.worker().queue));
+            if woken.is_some() || has_ended_search {
+                // No credit: a worker that parks in the driver finds several events at once.
+                core.spin_budget.record(false, took);
+                return woken;
             }
-            if took >= time_max || scheduler.is_stopping() {
-                self.enter()?.spin_budget.record(false, took);
-                return None;
+            let found = self
+                .take_injected(&mut core)
+                .or_else(|| self.steal(&mut core, Worker::is_worth_a_wake_up));
+            if found.is_some() || took >= time_max || self.scheduler.is_stopping() {
+                core.spin_budget.record(found.is_some(), took);
+                return found;
             }
+            drop(core);
             for _ in 0..8 {
                 hint::spin_loop();
             }

@@ -17,7 +17,7 @@ use crate::metrics::WorkerMetrics;
 use crate::scheduler::cell_refs::RefBag;
 use crate::spin_budget::SpinBudget;
 use crate::task_walk::ListWalk;
-use crate::timers::{LentTimers, WorkerTimerInbox, WorkerTimers};
+use crate::timers::{WorkerTimerInbox, WorkerTimers};
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
@@ -56,10 +56,8 @@ pub(super) struct Worker {
     /// A census' walk over the core's list of tasks.
     pub(super) walk: ListWalk,
     pub(super) core: CachePadded<UnsafeCell<WorkerCore>>,
-    /// The worker's timers while its thread is parked outside the driver.
-    pub(super) lent_timers: LentTimers,
     /// Timers of this worker that were dropped on other threads. The field order matters: this
-    /// field is dropped after `core` and `lent_timers`, whose wheels may point to its entries.
+    /// field is dropped after `core`, whose wheel may point to its entries.
     pub(super) left_timers: WorkerTimerInbox,
 }
 
@@ -221,7 +219,6 @@ impl Worker {
             task_list: CachePadded::new(TaskList::new(scheduler, ListId::Worker(index))),
             ended: AtomicPtr::new(ptr::null_mut()),
             ended_len: AtomicU32::new(0),
-            lent_timers: LentTimers::new(),
             left_timers: WorkerTimerInbox::new(),
             lease_slot: LeaseSlot::new(),
             standby_called: AtomicBool::new(false),

@@ -1,13 +1,13 @@
 //! Builds snapshots.
 
 use crate::census::snapshot::*;
-use crate::census::verdict::{Findings, Grade, VerdictKind, find};
+use crate::census::verdict::{Findings, Grade, LONG, VerdictKind, find};
 use std::time::Duration;
 use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::{Holder, Leaf, LeafDetails, Leaves, Stack, WaitKind};
 
 /// The id of the thread that runs `main`.
-pub(crate) const MAIN: u64 = THREAD_ID | 1 << 31 | 1;
+pub(crate) const MAIN: u64 = THREAD_ID | 1;
 /// The kernel's id of it.
 pub(crate) const MAIN_OS: u32 = 100;
 
@@ -80,7 +80,7 @@ pub(crate) fn running(id: u64) -> Actor {
 
 /// A task that has been in a queue for less than what counts as starved.
 pub(crate) fn queued(id: u64) -> Actor {
-    let unchanged_for = Duration::from_millis(700);
+    let unchanged_for = LONG - Duration::from_millis(1);
     Actor { unchanged_for, ..actor(id, ActorKind::Task, ActorState::Queued) }
 }
 
@@ -105,7 +105,8 @@ pub(crate) fn with(mut leaf: Leaf, change: impl FnOnce(&mut LeafDetails)) -> Lea
 }
 
 pub(crate) fn held_by(id: u64) -> Holder {
-    Holder { id_low: id as u32, is_granted: false, is_owned: false }
+    let is_thread = id & THREAD_ID != 0;
+    Holder { id_low: id as u32, is_thread, is_granted: false, is_owned: false }
 }
 
 /// A leaf that waits for a mutex.

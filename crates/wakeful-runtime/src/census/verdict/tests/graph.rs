@@ -28,6 +28,7 @@ fn random_leaf(random: &mut Random, actors: u64) -> Leaf {
     let object = A + random.below(3);
     let holder = Some(Holder {
         id_low: if random.chance(10) { 0 } else { other as u32 },
+        is_thread: random.chance(10),
         is_granted: random.chance(20),
         is_owned: random.chance(20),
     });
@@ -170,6 +171,7 @@ fn naive(snapshot: &Snapshot, caution: Caution) -> Vec<bool> {
                 }
                 _ => match leaf.details.holder {
                     Some(holder) if holder.is_owned && strict => (any, true),
+                    Some(holder) if holder.is_thread => (any, true),
                     Some(holder) => match at(u64::from(holder.id_low)) {
                         Some(_) => specific(goes_on(u64::from(holder.id_low))),
                         None => (any, true),
