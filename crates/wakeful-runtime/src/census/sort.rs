@@ -34,6 +34,7 @@ pub(crate) fn sort_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
     sort(items, |a, b| key(a) < key(b));
 }
 
+#[inline(never)]
 fn heap_sort(len: usize, items: &mut dyn Items) {
     if (1..len).all(|at| !items.is_before(at, at - 1)) {
         return;
