@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `collect.rs` | reaches all tasks, sees which are not polled, asks them for their leaves |
 //! | `snapshot.rs` | the result, as plain data |
+//! | `sort.rs` | sorts with little code |
 //! | `verdict.rs` | finds deadlocks and other reasons why actors cannot go on |
 //! | `text.rs` | a dump: the verdicts, what all actors wait for, and where |
 //! | `frames.rs` | reads the user's own frames out of backtraces |
@@ -17,6 +18,7 @@ mod collect;
 mod frames;
 mod hang;
 mod snapshot;
+mod sort;
 mod text;
 mod verdict;
 

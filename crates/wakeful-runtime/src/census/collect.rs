@@ -4,6 +4,7 @@ use super::snapshot::{
     Actor, ActorKind, ActorState, BlockingState, ChannelUse, Flavor, HeldPermits, Holdings,
     RuntimeState, Snapshot, WorkerState,
 };
+use super::sort::{sort, sort_by_key};
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::current_thread::Drive;
 use crate::scheduler::multi_thread::{StuckThread, Walked};
@@ -183,7 +184,7 @@ impl Observer {
                 note(id, Some(job));
             }
         }
-        now.sort_unstable_by_key(|seen| seen.id);
+        sort_by_key(&mut now, |seen| seen.id);
         self.seen = now;
     }
 
@@ -272,7 +273,7 @@ impl Observer {
             }
         }
         add_queued_jobs(&mut actors, after);
-        actors.sort_by_key(|actor| actor.id);
+        sort_by_key(&mut actors, |actor| actor.id);
         actors.dedup_by_key(|actor| actor.id);
         let workers = after.runtimes.iter().flat_map(|runtime| {
             let earlier = before.runtimes.iter().find(|b| b.state.id == runtime.state.id);
@@ -353,7 +354,7 @@ impl Observer {
                 }
         };
         let mut suspects: Vec<_> = snapshot.actors.iter().filter(is_suspect).collect();
-        suspects.sort_by_key(|actor| (group_of(actor), actor.id));
+        sort_by_key(&mut suspects, |actor| (group_of(actor), actor.id));
         let mut chosen = Vec::new();
         let (mut group, mut in_group) = (None, 0);
         for actor in suspects {
@@ -365,7 +366,7 @@ impl Observer {
                 chosen.push(actor.id);
             }
         }
-        chosen.sort_unstable();
+        sort(&mut chosen, |a, b| a < b);
         chosen
     }
 
@@ -611,7 +612,8 @@ fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
 }
 
 fn unique(mut tasks: Vec<Retained>) -> Vec<Retained> {
-    tasks.sort_unstable_by_key(Retained::task);
+    // By id, as the actors are.
+    sort_by_key(&mut tasks, |task| task.id().as_u64());
     tasks.dedup_by_key(|task| task.task());
     tasks
 }

@@ -5,6 +5,7 @@
 use super::frames::{self, Frame, Frames, Resolved, without_closures};
 use super::hang::Hang;
 use super::snapshot::{Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot};
+use super::sort::{sort, sort_by_key};
 use super::verdict::{
     Findings, LISTED_MAX, Member, Names, Verdict, find, push_actor, push_duration, push_runtime,
     push_wait, put,
@@ -133,7 +134,7 @@ impl Dump {
     fn root<'a>(&self, resolved: &'a Resolved) -> &'a str {
         let sites = self.snapshot.actors.iter().filter_map(|actor| actor.site);
         let mut files: Vec<&str> = sites.map(Location::file).collect();
-        files.sort_unstable();
+        sort(&mut files, |a, b| a < b);
         files.dedup();
         let root = |file: &&str| resolved.locations().find_map(|at| directory_of(at, file));
         files.iter().find_map(root).unwrap_or("")
@@ -251,10 +252,12 @@ impl Dump {
         if rows.is_empty() {
             return;
         }
-        rows.sort_by_key(|row| (row.0, row.1, row.3.id));
+        sort_by_key(&mut rows, |row| (row.0, row.1, row.3.id, row.2));
         rows.dedup_by_key(|row| (row.0, row.1, row.3.id));
         let mut stacks: Vec<&[Row<'_>]> = rows.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).collect();
-        stacks.sort_by_key(|rows| (usize::MAX - rows.len(), rows[0].3.id));
+        sort_by_key(&mut stacks, |rows| {
+            (usize::MAX - rows.len(), rows[0].3.id, rows[0].1, rows[0].0)
+        });
         into.push_str("\nWhere they wait, as far as they were asked:\n");
         for rows in stacks {
             let (frames, kind, detail, _) = rows[0];
@@ -385,10 +388,11 @@ fn alike(kind: WaitKind, detail: u64) -> (WaitKind, u64) {
 fn groups(actors: &[Actor]) -> Vec<Group<'_>> {
     type Row<'a> = (Origin, Vec<(WaitKind, u64)>, &'a Actor);
     let key = |row: &Row<'_>| (row.0, row.1.clone());
+    let is_before = |a: &Row<'_>, b: &Row<'_>| (a.0, &a.1, a.2.id) < (b.0, &b.1, b.2.id);
     let waits = |actor: &Actor| -> Option<Vec<(WaitKind, u64)>> {
         let leaves = &actor.leaves.as_ref()?.leaves;
         let mut waits: Vec<_> = leaves.iter().map(|leaf| alike(leaf.kind, leaf.detail)).collect();
-        waits.sort_unstable();
+        sort(&mut waits, |a, b| a < b);
         waits.dedup();
         Some(waits)
     };
@@ -399,7 +403,7 @@ fn groups(actors: &[Actor]) -> Vec<Group<'_>> {
             None => unasked.push(actor),
         }
     }
-    rows.sort_by_key(key);
+    sort(&mut rows, is_before);
     let mut kinds: Vec<(Origin, Vec<(WaitKind, u64)>)> = rows.iter().map(key).collect();
     kinds.dedup();
     for actor in unasked {
@@ -415,7 +419,7 @@ fn groups(actors: &[Actor]) -> Vec<Group<'_>> {
         };
         rows.push((origin, waits, actor));
     }
-    rows.sort_by_cached_key(|row| (key(row), row.2.id));
+    sort(&mut rows, is_before);
     let same = |a: &Row<'_>, b: &Row<'_>| a.0 == b.0 && a.1 == b.1;
     let mut groups: Vec<Group<'_>> = rows
         .chunk_by(same)
@@ -424,7 +428,7 @@ fn groups(actors: &[Actor]) -> Vec<Group<'_>> {
             actors: rows.iter().map(|row| row.2).collect(),
         })
         .collect();
-    groups.sort_by_key(|group| (usize::MAX - group.actors.len(), group.actors[0].id));
+    sort_by_key(&mut groups, |group| (usize::MAX - group.actors.len(), group.actors[0].id));
     groups
 }
 

@@ -21,6 +21,7 @@
 //! held across a long wait. They are never certain: the code may return.
 
 use super::snapshot::{Actor, ActorKind, Snapshot};
+use super::sort::sort_by_key;
 use std::panic::Location;
 use std::time::Duration;
 use wakeful_base::waiting::{Stack, WaitKind};
@@ -217,7 +218,7 @@ pub(crate) fn find(snapshot: &Snapshot) -> Findings {
     let index = graph::Index::new(snapshot);
     let mut drafts = cores::find(snapshot, &index);
     facts::find(snapshot, &index, &mut drafts);
-    drafts.sort_by_key(|draft| {
+    sort_by_key(&mut drafts, |draft| {
         let verdict = &draft.verdict;
         let actors = verdict.members.len() + verdict.affected;
         let first = verdict.members.first().map_or(0, |member| member.id);

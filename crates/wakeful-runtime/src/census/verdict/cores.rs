@@ -6,6 +6,7 @@ use super::{
     VerdictKind, Why,
 };
 use crate::census::snapshot::{Actor, ActorKind, ActorState, Snapshot};
+use crate::census::sort::sort_by_key;
 use std::time::Duration;
 use wakeful_base::waiting::{LeafDetails, WaitKind};
 
@@ -99,7 +100,7 @@ impl<'a> Pointers<'a> {
         // In the order of ids, so that equal snapshots give equal verdicts.
         let mut actors: Vec<Node> = (0..self.actors()).collect();
         actors.retain(|node| self.graph.is_hopeless(*node));
-        actors.sort_unstable_by_key(|node| self.id(*node));
+        sort_by_key(&mut actors, |node| self.id(*node));
         for first in actors {
             path.clear();
             let mut node = first;

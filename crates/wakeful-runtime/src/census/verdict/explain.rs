@@ -5,6 +5,7 @@ use super::{Draft, Extra, LONG, Verdict, VerdictKind, Why};
 use crate::census::snapshot::{
     Actor, ActorKind, BlockingState, Flavor, RuntimeState, Snapshot, WorkerState,
 };
+use crate::census::sort::sort_by_key;
 use std::time::Duration;
 use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::WaitKind;
@@ -476,7 +477,7 @@ impl<'a> Line<'a> {
         let workers = || snapshot.workers.iter().filter(|worker| worker.runtime == runtime.id);
         let stuck = |worker: &&WorkerState| worker.stuck_for.is_some_and(|time| time >= LONG);
         let mut blocked: Vec<&WorkerState> = workers().filter(stuck).collect();
-        blocked.sort_by_key(|worker| (worker.task.is_none(), worker.task, worker.index));
+        sort_by_key(&mut blocked, |it| (it.task.is_none(), it.task, it.index));
         let count = blocked.len();
         self.runtime(runtime);
         self.put(if count == 1 { " has a blocked worker: " } else { " has blocked workers: " });

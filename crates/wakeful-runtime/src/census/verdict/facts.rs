@@ -9,6 +9,7 @@ use super::{
     VerdictKind, Why,
 };
 use crate::census::snapshot::{Actor, ActorKind, ActorState, Flavor, Snapshot};
+use crate::census::sort::sort_by_key;
 use wakeful_base::waiting::WaitKind;
 
 pub(super) fn find(snapshot: &Snapshot, index: &Index, drafts: &mut Vec<Draft>) {
@@ -80,8 +81,8 @@ fn turns(snapshot: &Snapshot, drafts: &mut Vec<Draft>) {
             }
         }
         let by_id = |link: &Link| snapshot.actors[link.actor].id;
-        spinning.sort_by_key(by_id);
-        starved.sort_by_key(by_id);
+        sort_by_key(&mut spinning, by_id);
+        sort_by_key(&mut starved, by_id);
         if !spinning.is_empty() {
             let extra = Extra::Starved(starved.len());
             let affected = starved.len();
@@ -129,7 +130,7 @@ fn long_holds(snapshot: &Snapshot, index: &Index, drafts: &mut Vec<Draft>) {
             }
         }
     }
-    waits.sort_unstable_by_key(|wait| (wait.0, wait.2, wait.3));
+    sort_by_key(&mut waits, |wait| (wait.0, wait.2, wait.3));
     for same in waits.chunk_by(|a, b| (a.0, a.2) == (b.0, b.2)) {
         let (holder, kind, lock, _, is_granted) = same[0];
         let actor = &snapshot.actors[holder as usize];
@@ -182,7 +183,7 @@ fn full_pools(snapshot: &Snapshot, drafts: &mut Vec<Draft>) {
             continue;
         }
         let mut links: Vec<Link> = jobs().map(|(node, _)| end(node)).collect();
-        links.sort_by_key(|link| snapshot.actors[link.actor].id);
+        sort_by_key(&mut links, |link| snapshot.actors[link.actor].id);
         let mut draft = draft(snapshot, VerdictKind::PoolExhausted, links, Extra::Runtime(at));
         draft.verdict.affected = blocking.queued;
         drafts.push(draft);

@@ -17,6 +17,7 @@
 
 use super::UNCHANGED_MIN;
 use crate::census::snapshot::{Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot};
+use crate::census::sort::{sort, sort_by_key};
 use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::{Holder, Leaf, LeafDetails, WaitKind};
 
@@ -82,16 +83,16 @@ impl Index {
             let held = snapshot.holdings.permits.iter().filter(|held| held.count > 0);
             index.objects.extend(held.map(|held| held.object));
         }
-        index.by_id.sort_unstable();
-        index.by_low.sort_unstable();
-        index.threads_of_jobs.sort_unstable();
-        index.by_thread.sort_unstable();
-        index.runtimes.sort_unstable();
-        index.objects.sort_unstable();
+        sort(&mut index.by_id, |a, b| a < b);
+        sort(&mut index.by_low, |a, b| a < b);
+        sort(&mut index.threads_of_jobs, |a, b| a < b);
+        sort(&mut index.by_thread, |a, b| a < b);
+        sort(&mut index.runtimes, |a, b| a < b);
+        sort(&mut index.objects, |a, b| a < b);
         index.objects.dedup();
-        index.queues.sort_unstable();
+        sort(&mut index.queues, |a, b| a < b);
         index.queues.dedup();
-        index.holders.sort_by_key(|held| (held.0, held.1.id_low));
+        sort_by_key(&mut index.holders, |held| (held.0, held.1.id_low));
         index
     }
 
@@ -668,10 +669,10 @@ impl<'a> Graph<'a> {
     /// Finds the nodes that are alive.
     fn spread(&mut self) {
         self.alive = vec![false; self.needs.len()];
-        self.edges.sort_unstable_by_key(|edge| (edge.giver, edge.waiter, edge.leaf));
+        sort_by_key(&mut self.edges, |edge| (edge.giver, edge.waiter, edge.leaf));
         let any = self.any();
         let mut reached = std::mem::take(&mut self.seeds);
-        reached.sort_unstable();
+        sort(&mut reached, |a, b| a < b);
         reached.dedup();
         for node in &reached {
             self.alive[*node as usize] = true;
