@@ -7,8 +7,8 @@ use super::hang::Hang;
 use super::snapshot::{Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot};
 use super::sort::{sort, sort_by_key};
 use super::verdict::{
-    Findings, LISTED_MAX, Member, Names, Verdict, find, push_actor, push_duration, push_runtime,
-    push_wait, put,
+    Findings, LISTED_MAX, Member, Names, Verdict, VerdictKind, find, push_actor, push_duration,
+    push_runtime, push_wait, put,
 };
 use std::panic::Location;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -118,7 +118,7 @@ impl Dump {
         for (number, verdict) in (1..).zip(self.verdicts()) {
             put!(into, "  {number}. {}\n", verdict.kind.name());
             for member in &verdict.members {
-                self.push_member(&mut into, member, resolved, root);
+                self.push_member(&mut into, verdict.kind, member, resolved, root);
             }
         }
         self.push_groups(&mut into, &mut names);
@@ -165,7 +165,14 @@ impl Dump {
     }
 
     /// Says where a member of a verdict waits.
-    fn push_member(&self, into: &mut String, member: &Member, resolved: &Resolved, root: &str) {
+    fn push_member(
+        &self,
+        into: &mut String,
+        kind: VerdictKind,
+        member: &Member,
+        resolved: &Resolved,
+        root: &str,
+    ) {
         let Some(actor) = self.actor(member.id) else { return };
         into.push_str("     ");
         push_actor(into, actor);
@@ -176,10 +183,12 @@ impl Dump {
                 into.push_str(" waits in ");
                 push_frame(into, frame, root);
             }
-            (None, Some(_)) if !actor.type_name.is_empty() => {
+            (None, _) if actor.state == ActorState::Waiting && !actor.type_name.is_empty() => {
                 put!(into, " waits in {}", without_closures(actor.type_name));
             }
             (None, _) => into.push_str(match actor.state {
+                // Whether it is in a queue just now says nothing.
+                _ if kind == VerdictKind::SpinningTask => " is polled again and again",
                 ActorState::Running => " is running",
                 ActorState::Queued => " is queued",
                 ActorState::Waiting => " waits",

@@ -3,7 +3,7 @@
 use super::graph::Index;
 use super::{Draft, Extra, LONG, Verdict, VerdictKind, Why};
 use crate::census::snapshot::{
-    Actor, ActorKind, BlockingState, Flavor, RuntimeState, Snapshot, WorkerState,
+    Actor, ActorKind, BlockingState, ChannelUse, Flavor, RuntimeState, Snapshot, WorkerState,
 };
 use crate::census::sort::sort_by_key;
 use std::time::Duration;
@@ -300,14 +300,16 @@ impl<'a> Line<'a> {
         push_wait(&mut self.text, kind, detail, self.names);
     }
 
-    /// Appends how many tasks have sent to the channel, if that is recorded.
+    /// Appends whether the first member has made or used a sender of its channel itself, if that is
+    /// recorded.
     fn senders(&mut self, verdict: &Verdict) {
         let channel = verdict.objects.first().map(|object| object.1);
-        let holdings = &self.snapshot.holdings;
-        let uses = holdings.channels.iter().filter(|used| used.is_sender);
-        let count = uses.filter(|used| Some(used.object) == channel).count();
-        if holdings.are_complete {
-            put!(self.text, " ({count} have sent to it)");
+        let receiver = verdict.members.first().map(|member| member.id);
+        let is_own = |used: &ChannelUse| {
+            used.is_sender && Some(used.object) == channel && Some(used.by) == receiver
+        };
+        if self.snapshot.holdings.channels.iter().any(is_own) {
+            self.put(" (the receiver's own task has made or used a sender)");
         }
     }
 

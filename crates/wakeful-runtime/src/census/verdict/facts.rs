@@ -45,7 +45,9 @@ fn blocked_workers(snapshot: &Snapshot, index: &Index, drafts: &mut Vec<Draft>) 
             continue;
         }
         let tasks = stuck().filter_map(|worker| worker.task.and_then(|task| index.actor(task)));
-        let links: Vec<Link> = tasks.map(end).collect();
+        let mut links: Vec<Link> = tasks.map(end).collect();
+        // Which of the workers a task is on says nothing, and varies.
+        links.sort_by_key(|link| snapshot.actors[link.actor].id);
         if !links.is_empty() && links.iter().all(|link| is_explained(drafts, link.actor)) {
             continue;
         }
