@@ -152,6 +152,28 @@ fn every_kind_of_hang_is_listed() {
     assert_names_all("19-hangs", &names);
 }
 
+/// The verdicts that pages quote are those that the hung programs get, word by word.
+#[test]
+fn quoted_verdicts_are_the_expected_ones() {
+    let expected = fs::read_dir(docs().join("../ecosystem/hung/expected")).unwrap();
+    let expected: String = expected.map(|file| read(&file.unwrap().path())).collect();
+    for page in ["19-hangs", "../tour/05-wakers/lost-waker"] {
+        for language in [ENGLISH, CHINESE] {
+            let text = read(&docs().join(format!("{page}{language}")));
+            let is_verdict = |line: &&str| {
+                line.starts_with("  1. ")
+                    && (line.contains("(certain)") || line.contains("(likely)"))
+            };
+            let quoted: Vec<_> = text.lines().filter(is_verdict).collect();
+            assert!(!quoted.is_empty(), "{page}{language}");
+            for line in quoted {
+                let is_known = expected.lines().any(|expected| expected == line);
+                assert!(is_known, "{page}{language}: no program gets this verdict: {line}");
+            }
+        }
+    }
+}
+
 /// Returns the Rust files below `folder`, without tests.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {

@@ -270,7 +270,7 @@ impl BatchSemaphore<HolderWord> {
         }
     }
 
-    /// Notes that the caller, who has all permits, gives all but one back.
+    /// Notes that the caller, the holder of all permits, gives all but one back.
     pub(crate) fn note_downgrade(&self, may_move: bool) {
         self.holder.release();
         self.note_read_lock(may_move);

@@ -100,7 +100,7 @@ fn forgotten_permits_stay_with_the_task_that_forgot_them() {
     poll_as(7, semaphore.acquire_many(2)).unwrap().forget();
     as_task(8, || assert_eq!(semaphore.forget_permits(3), 1));
     let object = object_of(semaphore.acquire());
-    // The one of 7 was forgotten outside of a task.
+    // The one of 7 was forgotten outside a task.
     assert_eq!(held(object), [(7, 2, "may have moved"), (0, 2, "forgotten"), (8, 1, "forgotten")]);
     assert!(!read().refilled.contains(&object));
     semaphore.add_permits(0);

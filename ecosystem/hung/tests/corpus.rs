@@ -196,6 +196,9 @@ fn expected_path(name: &str, flavor: &str, mode: &str) -> PathBuf {
     paths.into_iter().find(|path| path.exists()).unwrap_or(general)
 }
 
+/// Returns the part of a file's name for a run, given its flavor and mode.
+type Key = fn(&(String, &'static str)) -> String;
+
 /// Writes as few files as the differences allow.
 fn bless(name: &str, found: &Found) {
     for file in fs::read_dir(folder()).unwrap().flatten() {
@@ -206,17 +209,17 @@ fn bless(name: &str, found: &Found) {
     let write = |stem: String, text: &str| {
         fs::write(folder().join(format!("{name}{stem}.expected")), text).unwrap();
     };
-    let is_same = |key: &dyn Fn(&(String, &'static str)) -> String| {
+    let is_same = |key: Key| {
         let mut texts: BTreeMap<String, &str> = BTreeMap::new();
         found.iter().all(|(run, text)| *texts.entry(key(run)).or_insert(text) == text)
     };
-    let keys: [&dyn Fn(&(String, &'static str)) -> String; 4] = [
-        &|_| String::new(),
-        &|(_, mode)| format!(".{mode}"),
-        &|(flavor, _)| format!(".{flavor}"),
-        &|(flavor, mode)| format!(".{flavor}.{mode}"),
+    let keys: [Key; 4] = [
+        |_| String::new(),
+        |(_, mode)| format!(".{mode}"),
+        |(flavor, _)| format!(".{flavor}"),
+        |(flavor, mode)| format!(".{flavor}.{mode}"),
     ];
-    let key = keys.into_iter().find(|key| is_same(key)).expect("the last one tells all apart");
+    let key = keys.into_iter().find(|&key| is_same(key)).expect("the last one tells all apart");
     for (run, text) in found {
         write(key(run), text);
     }

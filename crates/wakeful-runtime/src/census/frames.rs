@@ -64,8 +64,8 @@ const PLUMBING: [&str; 12] = [
     "wakeful",
 ];
 
-/// The runtime's functions that poll a task or the future of a `block_on` when it is asked. What is
-/// outside of them is the thread's.
+/// The runtime's functions that poll a task or the future of a `block_on` when it is asked. The
+/// rest is the thread's.
 const ROOTS: [&str; 3] =
     ["wakeful_base::waiting::collect", "wakeful_base::threads::", "wakeful_task::"];
 

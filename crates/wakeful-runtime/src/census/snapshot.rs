@@ -12,7 +12,7 @@ pub(crate) struct Snapshot {
     /// Tasks, blocking jobs, and the futures of threads in `block_on`. No two have the same id.
     pub(crate) actors: Vec<Actor>,
     pub(crate) workers: Vec<WorkerState>,
-    /// Who holds permits and read locks, and which tasks used which channels. Only known if they
+    /// The holders of permits and read locks, and the users of channels. Only known if they
     /// were recorded from the start.
     pub(crate) holdings: Holdings,
     /// Threads of the process that may do anything: not in `block_on`, and not the runtime's.
@@ -138,7 +138,7 @@ pub(crate) enum ActorState {
     Waiting,
 }
 
-/// What is recorded of who holds what, while the process is watched.
+/// The holders that are recorded while the process is watched.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Holdings {
     /// Whether they were recorded since the process started. If not, all lists are empty.
@@ -153,12 +153,12 @@ pub(crate) struct Holdings {
 /// Permits of a semaphore, or read locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeldPermits {
-    /// The address of the semaphore, as in the notes of those who wait for it.
+    /// The address of the semaphore, as in the notes of the tasks that wait for it.
     pub(crate) object: u64,
     /// The task or thread that acquired them; zero if neither.
     pub(crate) by: u64,
     pub(crate) count: u64,
-    /// They were forgotten: nobody gives them back.
+    /// They were forgotten: no guard gives them back.
     pub(crate) is_forgotten: bool,
     /// The permit owns its semaphore, or was given back by another task before: it may have moved.
     pub(crate) may_have_moved: bool,

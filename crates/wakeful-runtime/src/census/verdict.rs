@@ -192,7 +192,7 @@ pub(crate) struct Verdict {
 impl Verdict {
     /// Returns whether both say the same of the same actors and objects.
     ///
-    /// A certain verdict should be found in two censuses before it is reported outside of a dump:
+    /// A certain verdict should be found in two censuses before it is reported by itself:
     /// a task that makes progress in the very poll that the census asked for answers with leaves
     /// that it has dropped already.
     pub(crate) fn is_same_as(&self, other: &Verdict) -> bool {
@@ -286,4 +286,4 @@ enum Why {
 }
 
 #[cfg(all(test, not(wakeful_loom)))]
-mod tests;
+pub(super) mod tests;

@@ -343,7 +343,21 @@ impl<'a> Pointers<'a> {
             .into_iter()
             .filter(|node| self.object_waited_for(*node).is_some_and(|o| self.forgotten(o) > 0))
             .collect();
-        let (kind, members, extra) = if let Some(first) = leaks.first() {
+        // A task of a runtime or set could go on, if that were driven. It is in its queue, or the
+        // program waits for it.
+        let ready = core.affected.iter().copied().find(|node| {
+            let is_queued = self.snapshot.actors[*node as usize].state == ActorState::Queued;
+            (is_queued || roots.contains(node)) && self.is_drive(self.next[*node as usize].0)
+        });
+        let (kind, members, extra) = if let Some(ready) = ready {
+            let drive = self.next[ready as usize].0;
+            let at = (drive - self.graph.drive(0)) as usize;
+            let all = core.affected.iter().copied();
+            let mut tasks: Vec<Node> =
+                all.filter(|node| self.next[*node as usize].0 == drive).collect();
+            tasks.extend(roots.iter().copied().filter(|node| self.next[*node as usize].0 != drive));
+            (VerdictKind::NotDriven, tasks, Extra::Runtime(at))
+        } else if let Some(first) = leaks.first() {
             let object = self.object_waited_for(*first)?;
             (VerdictKind::LeakedPermits, leaks, Extra::Forgotten(self.forgotten(object)))
         } else if let Some(first) = barriers.first() {
@@ -355,13 +369,6 @@ impl<'a> Pointers<'a> {
             (VerdictKind::BarrierShort, at_it, Extra::Parties(waiting, limit))
         } else if !receivers.is_empty() && receivers.len() == roots.len() {
             (VerdictKind::ForgottenSender, receivers, Extra::None)
-        } else if let Some(drive) =
-            roots.iter().map(|node| self.next[*node as usize].0).find(|n| self.is_drive(*n))
-        {
-            let at = (drive - self.graph.drive(0)) as usize;
-            let all = core.affected.iter().copied();
-            let tasks = all.filter(|node| self.next[*node as usize].0 == drive).collect();
-            (VerdictKind::NotDriven, tasks, Extra::Runtime(at))
         } else if !find(&|kind, _| is_lock(kind)).is_empty() {
             // Each of these locks and receivers is with one of the actors, all of which wait.
             let at_locks = |node: &Node| self.details(*node).is_some_and(|(kind, _)| is_lock(kind));

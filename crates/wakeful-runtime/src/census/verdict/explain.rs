@@ -344,12 +344,9 @@ impl<'a> Line<'a> {
         self.each(links);
         let waits_at =
             |kinds: &[WaitKind]| verdict.objects.iter().any(|(kind, _)| kinds.contains(kind));
-        self.put(". All other tasks and threads wait, too, so none can ");
-        self.put(match verdict.kind {
-            VerdictKind::ChannelCycle => "receive",
-            _ if verdict.objects.iter().all(|(kind, _)| *kind == WaitKind::MpscSend) => "receive",
-            _ => "release it",
-        });
+        self.put(". All other tasks and threads wait, too, so ");
+        let are_channels = verdict.objects.iter().all(|(kind, _)| *kind == WaitKind::MpscSend);
+        self.put(if are_channels { "none of them receives" } else { "nothing is released" });
         // What would be known if the program had been watched.
         if waits_at(&[WaitKind::Mutex, WaitKind::OnceCell]) {
             self.put("; `WAKEFUL_CONSOLE=watch` records the holders from the start");

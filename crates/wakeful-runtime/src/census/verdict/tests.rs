@@ -1,4 +1,4 @@
-mod builder;
+pub(crate) mod builder;
 mod corpus;
 mod graph;
 mod healthy;

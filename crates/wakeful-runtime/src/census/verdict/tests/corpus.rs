@@ -48,7 +48,7 @@ fn c03_read_lock_then_write_lock() {
     let actors = || vec![main_waits([join(1)]), task(1, [wants.clone()])];
     let snapshot = watched(actors(), vec![held(A, 1, 1)]);
     assert_found(&snapshot, &[(SelfDeadlock, Certain, &[1], 1)]);
-    // Dormant: the readers are not known, but there is no one left to be one.
+    // Dormant: the readers are not known, but all actors wait.
     assert_found(&world(actors()), &[(Deadlock, Certain, &[1], 1)]);
     // Twin: another reader is at work.
     let mut actors = actors();
@@ -369,6 +369,13 @@ fn c22_lock_holder_in_a_set_that_is_not_polled() {
     assert_nothing(&snapshot);
     snapshot.actors.pop();
     assert_found(&snapshot, &[(NotDriven, Certain, &[1], 1)]);
+    // A task of it could go on.
+    snapshot.actors[1] = local(queued(1));
+    assert_found(&snapshot, &[(NotDriven, Certain, &[1], 1)]);
+    // Dormant: the holder is not known.
+    snapshot.actors[0] = main_waits([leaf(WaitKind::Mutex, A)]);
+    assert_found(&snapshot, &[(NotDriven, Certain, &[1, MAIN], 0)]);
+    snapshot.actors[0] = main_waits([mutex(A, 1)]);
     // Twin: the thread sleeps between two calls of `run_until`.
     snapshot.runtimes[1].thread = Some(MAIN_OS);
     snapshot.actors[0] = main_waits([time()]);

@@ -113,7 +113,7 @@ fn naive(snapshot: &Snapshot, caution: Caution) -> Vec<bool> {
     let mut hopeless = vec![true; snapshot.actors.len()];
     loop {
         let any = snapshot.user_threads > 0 || hopeless.iter().any(|hopeless| !hopeless);
-        let goes_on = |id: u64| at(id).is_some_and(|at| !hopeless[at]);
+        let may_wake = |id: u64| at(id).is_some_and(|at| !hopeless[at]);
         let drives = |runtime: u64| {
             let runtime = snapshot.runtimes.iter().find(|other| other.id == runtime).unwrap();
             let is_lenient_rest = runtime.flavor == Flavor::CurrentThread && !strict;
@@ -130,7 +130,7 @@ fn naive(snapshot: &Snapshot, caution: Caution) -> Vec<bool> {
                     (true, _) => strict && any,
                     (false, None) => any,
                     (false, Some(_)) if held.may_have_moved && strict => any,
-                    (false, Some(_)) => goes_on(held.by),
+                    (false, Some(_)) => may_wake(held.by),
                 })
             })
         };
@@ -143,7 +143,7 @@ fn naive(snapshot: &Snapshot, caution: Caution) -> Vec<bool> {
             leaves().any(|(id, leaf)| {
                 (leaf.kind, leaf.detail) == (WaitKind::Semaphore, object)
                     && leaf.details.wanted != Some(1)
-                    && goes_on(id)
+                    && may_wake(id)
             })
         };
         let behind_writers = |object: u64| {
@@ -156,16 +156,16 @@ fn naive(snapshot: &Snapshot, caution: Caution) -> Vec<bool> {
             };
             let is_sure = !strict || queued.iter().all(is_known);
             let is_clear = writers.clone().count() > 0 && is_sure;
-            writers.clone().any(|(id, _)| goes_on(*id)) || any && !is_clear
+            writers.clone().any(|(id, _)| may_wake(*id)) || any && !is_clear
         };
-        let gives = |actor: &Actor, leaf: &Leaf| -> (bool, bool) {
+        let gives = |leaf: &Leaf| -> (bool, bool) {
             let specific = |may: bool| (may, false);
             match leaf.kind {
                 WaitKind::Time => specific(true),
-                WaitKind::Task => specific(at(leaf.detail).is_none() || goes_on(leaf.detail)),
+                WaitKind::Task => specific(at(leaf.detail).is_none() || may_wake(leaf.detail)),
                 WaitKind::MpscSend if !strict => {
                     match leaf.details.receiver.filter(|id| at(*id).is_some()) {
-                        Some(receiver) => specific(goes_on(receiver)),
+                        Some(receiver) => specific(may_wake(receiver)),
                         None => (any, true),
                     }
                 }
@@ -173,7 +173,7 @@ fn naive(snapshot: &Snapshot, caution: Caution) -> Vec<bool> {
                     Some(holder) if holder.is_owned && strict => (any, true),
                     Some(holder) if holder.is_thread => (any, true),
                     Some(holder) => match at(u64::from(holder.id_low)) {
-                        Some(_) => specific(goes_on(u64::from(holder.id_low))),
+                        Some(_) => specific(may_wake(u64::from(holder.id_low))),
                         None => (any, true),
                     },
                     None if leaf.kind == WaitKind::RwLockRead => {
@@ -212,7 +212,7 @@ fn naive(snapshot: &Snapshot, caution: Caution) -> Vec<bool> {
             }
             let unknown = !is_exact && actor.wakers.is_some_and(|wakers| wakers > own.max(1));
             let wakes = |leaf: &Leaf| {
-                let (may, from_any) = gives(actor, leaf);
+                let (may, from_any) = gives(leaf);
                 may || from_any && unknown
             };
             is_driven && leaves.iter().any(wakes)

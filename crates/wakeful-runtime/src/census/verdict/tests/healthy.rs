@@ -43,7 +43,7 @@ fn an_owned_guard_in_another_task() {
 fn a_holder_that_has_ended_or_is_not_known() {
     // Task 9 is gone: its guard was moved to some other actor.
     assert_nothing(&world(vec![task(1, [mutex(A, 9)]), task(2, [time()])]));
-    // Acquired outside of tasks.
+    // Acquired by no task.
     assert_nothing(&world(vec![task(1, [mutex(A, 0)]), task(2, [time()])]));
     // Two actors with the same low bits, one of which goes on.
     let twin = Actor { id: 1 | 1 << 32, ..task(1, [time()]) };
@@ -136,7 +136,7 @@ fn permits_that_were_moved() {
     let actors = vec![task(1, [permits(A, 1)]), task(2, [time()])];
     // Its holder has ended.
     assert_nothing(&watched(actors.clone(), vec![held(A, 9, 1)]));
-    // Acquired outside of tasks.
+    // Acquired by no task.
     assert_nothing(&watched(actors, vec![held(A, 1, 1), held(A, 0, 1)]));
 }
 
