@@ -35,6 +35,10 @@ pub(crate) const DUMP_GAP: Duration = Duration::from_millis(350);
 /// The share of the time that is spent on looking for deadlocks, at most: one part in so many.
 const REPORT_SHARE: u32 = 50;
 
+/// For how long a hang has to be seen before it is reported. A program may let a task wait for
+/// nothing for a moment, and then abort it.
+const REPORT_AFTER: Duration = Duration::from_secs(1);
+
 /// How many verdicts are remembered, so that none is reported twice.
 const REPORTED_MAX: usize = 1000;
 
@@ -138,10 +142,11 @@ impl Console {
         }
         let console = self.clone();
         start_thread("wakeful-deadlock", move || {
-            let (mut observer, mut reported) = (Observer::new(records_from_start()), Vec::new());
+            let mut observer = Observer::new(records_from_start());
+            let mut known = KnownHangs::default();
             loop {
                 let begun = Instant::now();
-                contain_panic(|| console.report(&mut observer, &mut reported));
+                contain_panic(|| console.report(&mut observer, &mut known));
                 let interval = console.settings.report_interval();
                 thread::sleep(interval.max(begun.elapsed() * REPORT_SHARE));
             }
@@ -161,15 +166,13 @@ impl Console {
     }
 
     /// Looks for deadlocks, and reports those that are certain and new.
-    fn report(&self, observer: &mut Observer, reported: &mut Vec<Hang>) {
+    fn report(&self, observer: &mut Observer, known: &mut KnownHangs) {
         let schedulers = self.schedulers();
         let ask = if self.settings.asks { Ask::Suspects } else { Ask::Nobody };
-        let suspected = Dump::new(observer.observe(&schedulers, Duration::ZERO, ask));
+        let look = Dump::new(observer.observe(&schedulers, Duration::ZERO, ask));
         let is_worth = |hang: &Hang| hang.is_certain() || self.settings.reports_likely;
-        let is_new = |hang: &&Hang| {
-            is_worth(hang) && !reported.iter().any(|reported| reported.is_same_as(hang))
-        };
-        let suspects: Vec<Hang> = suspected.hangs().iter().filter(is_new).cloned().collect();
+        let now = Instant::now();
+        let suspects = known.update(look.hangs().iter().filter(|hang| is_worth(hang)), now);
         if suspects.is_empty() {
             return;
         }
@@ -180,8 +183,7 @@ impl Console {
         drop(schedulers);
         for hang in confirmed.hangs().iter().filter(|hang| is_worth(hang)) {
             if suspects.iter().any(|suspect| suspect.is_same_as(hang)) {
-                reported.truncate(REPORTED_MAX - 1);
-                reported.push(hang.clone());
+                known.note_reported(hang);
                 self.report_one(hang);
             }
         }
@@ -223,6 +225,35 @@ impl Console {
             ));
             write(&mut diagnostics::print_raw);
         }
+    }
+}
+
+/// The hangs of the last look, with the times when they were first seen, and those reported.
+#[derive(Default)]
+struct KnownHangs {
+    suspected: Vec<(Hang, Instant)>,
+    reported: Vec<Hang>,
+}
+
+impl KnownHangs {
+    /// Notes the hangs of a look. Returns those that have been seen for long enough to be reported.
+    fn update<'a>(&mut self, hangs: impl Iterator<Item = &'a Hang>, now: Instant) -> Vec<Hang> {
+        let mut suspected = Vec::new();
+        for hang in hangs {
+            if self.reported.iter().any(|reported| reported.is_same_as(hang)) {
+                continue;
+            }
+            let before = self.suspected.iter().find(|(before, _)| before.is_same_as(hang));
+            suspected.push((hang.clone(), before.map_or(now, |before| before.1)));
+        }
+        self.suspected = suspected;
+        let is_due = |suspect: &&(Hang, Instant)| now - suspect.1 >= REPORT_AFTER;
+        self.suspected.iter().filter(is_due).map(|suspect| suspect.0.clone()).collect()
+    }
+
+    fn note_reported(&mut self, hang: &Hang) {
+        self.reported.truncate(REPORTED_MAX - 1);
+        self.reported.push(hang.clone());
     }
 }
 
