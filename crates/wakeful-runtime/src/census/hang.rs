@@ -9,6 +9,18 @@ use wakeful_task::Id;
 ///
 /// `Display` prints the reason, with the ids of the tasks and the places where they were spawned.
 /// See [`Builder::on_deadlock`](crate::runtime::Builder::on_deadlock).
+///
+/// ```
+/// use wakeful::runtime::{Builder, Hang};
+///
+/// fn log(hang: &Hang) {
+///     println!("{} among tasks {:?}: {hang}", hang.kind(), hang.tasks());
+///     assert!(hang.is_certain());
+/// }
+///
+/// let runtime = Builder::new_multi_thread().on_deadlock(log).build()?;
+/// # std::io::Result::Ok(())
+/// ```
 #[derive(Clone)]
 pub struct Hang {
     verdict: Verdict,

@@ -38,6 +38,18 @@ pub struct Census {
 }
 
 /// One task of a [`Census`].
+///
+/// ```
+/// use wakeful::runtime::{Handle, Runtime, TaskState};
+///
+/// # Runtime::new().unwrap().block_on(async {
+/// let task = wakeful::spawn(std::future::pending::<()>());
+/// let census = Handle::current().census().await;
+/// let state: &TaskState = census.tasks().find(|state| state.id() == task.id()).unwrap();
+/// assert_eq!(state.waits_for(), Some("something unknown"));
+/// println!("spawned at {}, unchanged for {:?}", state.spawned_at(), state.unchanged_for());
+/// # });
+/// ```
 #[derive(Debug, Clone)]
 pub struct TaskState {
     id: Id,
@@ -90,6 +102,20 @@ impl TaskState {
 /// Where the tasks of a runtime wait, as [`Handle::dump`] found it.
 ///
 /// `Display` prints it, and what hangs and why.
+///
+/// ```
+/// use wakeful::runtime::{Dump, Handle, Runtime, Task, Tasks, Trace};
+///
+/// # Runtime::new().unwrap().block_on(async {
+/// let waits = wakeful::spawn(wakeful::time::sleep(std::time::Duration::from_secs(60)));
+/// let dump: Dump = Handle::current().dump().await;
+/// let tasks: &Tasks = dump.tasks();
+/// let task: &Task = tasks.iter().find(|task| task.id() == waits.id()).unwrap();
+/// let trace: &Trace = task.trace();
+/// assert!(trace.to_string().contains("a point in time"));
+/// assert!(dump.hangs().is_empty());
+/// # });
+/// ```
 pub struct Dump {
     hangs: Vec<Hang>,
     tasks: Tasks,
@@ -97,12 +123,40 @@ pub struct Dump {
 }
 
 /// The tasks of a [`Dump`].
+///
+/// ```
+/// use wakeful::runtime::{Dump, Handle, Runtime, Task, Tasks, Trace};
+///
+/// # Runtime::new().unwrap().block_on(async {
+/// let waits = wakeful::spawn(wakeful::time::sleep(std::time::Duration::from_secs(60)));
+/// let dump: Dump = Handle::current().dump().await;
+/// let tasks: &Tasks = dump.tasks();
+/// let task: &Task = tasks.iter().find(|task| task.id() == waits.id()).unwrap();
+/// let trace: &Trace = task.trace();
+/// assert!(trace.to_string().contains("a point in time"));
+/// assert!(dump.hangs().is_empty());
+/// # });
+/// ```
 #[derive(Debug)]
 pub struct Tasks {
     tasks: Vec<Task>,
 }
 
 /// One task of a [`Dump`].
+///
+/// ```
+/// use wakeful::runtime::{Dump, Handle, Runtime, Task, Tasks, Trace};
+///
+/// # Runtime::new().unwrap().block_on(async {
+/// let waits = wakeful::spawn(wakeful::time::sleep(std::time::Duration::from_secs(60)));
+/// let dump: Dump = Handle::current().dump().await;
+/// let tasks: &Tasks = dump.tasks();
+/// let task: &Task = tasks.iter().find(|task| task.id() == waits.id()).unwrap();
+/// let trace: &Trace = task.trace();
+/// assert!(trace.to_string().contains("a point in time"));
+/// assert!(dump.hangs().is_empty());
+/// # });
+/// ```
 #[derive(Debug)]
 pub struct Task {
     id: Id,
@@ -110,6 +164,20 @@ pub struct Task {
 }
 
 /// The places where a task waits, innermost call first. `Display` prints them.
+///
+/// ```
+/// use wakeful::runtime::{Dump, Handle, Runtime, Task, Tasks, Trace};
+///
+/// # Runtime::new().unwrap().block_on(async {
+/// let waits = wakeful::spawn(wakeful::time::sleep(std::time::Duration::from_secs(60)));
+/// let dump: Dump = Handle::current().dump().await;
+/// let tasks: &Tasks = dump.tasks();
+/// let task: &Task = tasks.iter().find(|task| task.id() == waits.id()).unwrap();
+/// let trace: &Trace = task.trace();
+/// assert!(trace.to_string().contains("a point in time"));
+/// assert!(dump.hangs().is_empty());
+/// # });
+/// ```
 #[derive(Debug, Clone)]
 pub struct Trace {
     text: String,
