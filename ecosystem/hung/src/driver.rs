@@ -8,12 +8,17 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// No program takes longer for anything, even on a busy machine. Only a failing test waits so long.
 pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// How long output is waited for after the end of a program. It is there at once, unless a child of
+/// the program keeps the stream open.
+const FORKED_MAX: Duration = Duration::from_secs(2);
 
 /// The first line of a dump begins with this.
 pub const DUMP_BEGINS: &str = "== wakeful ";
@@ -153,9 +158,14 @@ impl Program {
         self.input = None;
     }
 
-    /// Returns how the program ended, if it has.
+    /// Returns how the program ended, if it has. Then all that it has printed is there.
     pub fn try_status(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().expect("the child is ours")
+        let status = self.child.try_wait().expect("the child is ours");
+        if status.is_some() {
+            self.output.wait_for_end();
+            self.errors.wait_for_end();
+        }
+        status
     }
 
     /// Waits for the end of the program.
@@ -273,6 +283,8 @@ pub struct Lines {
 struct Printed {
     lines: Mutex<Vec<String>>,
     has_more: Condvar,
+    /// The stream has ended. Written and read with the lock of `lines`.
+    has_ended: AtomicBool,
 }
 
 impl Printed {
@@ -288,12 +300,24 @@ impl Lines {
         // Ends with the stream.
         thread::spawn(move || {
             for line in BufReader::new(stream).split(b'\n') {
-                let Ok(line) = line else { return };
+                let Ok(line) = line else { break };
                 reader.lines().push(String::from_utf8_lossy(&line).into_owned());
                 reader.has_more.notify_all();
             }
+            let _lines = reader.lines();
+            reader.has_ended.store(true, SeqCst);
+            reader.has_more.notify_all();
         });
         Lines { printed }
+    }
+
+    /// Waits until the stream has ended. A child that the program has forked may keep it open, so
+    /// this does not wait for long.
+    fn wait_for_end(&self) {
+        let has_ended = || self.printed.has_ended.load(SeqCst);
+        let lines = self.printed.lines();
+        let waited = self.printed.has_more.wait_timeout_while(lines, FORKED_MAX, |_| !has_ended());
+        drop(waited.expect("no thread panics with the lock"));
     }
 
     /// Returns the lines so far.
