@@ -9,7 +9,7 @@ use crate::scheduler::multi_thread::handoff::Stuck;
 use crate::scheduler::multi_thread::park_state::SharedDriver;
 use crate::scheduler::multi_thread::worker_thread::{run_with_lease, run_worker};
 use crate::stall::StallConfig;
-use crate::testing::{Gate, model, no_threads, plain_config, plain_info};
+use crate::testing::{Gate, large_model, model, no_threads, plain_config, plain_info};
 use std::future::pending;
 use std::panic::Location;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn assert_gone(scheduler: Arc<MultiThread>) {
 /// The task waits, is woken, and ends, which stops the runtime, while the census walks.
 #[test]
 fn a_walk_races_with_a_task_that_waits_and_ends() {
-    model(|| {
+    large_model(|| {
         let (scheduler, gate) = (scheduler(), Gate::new());
         let (in_task, waits) = (scheduler.clone(), gate.clone());
         let task = async move {
@@ -90,7 +90,7 @@ fn a_walk_races_with_a_hand_off() {
 /// The runtime drops a waiting task while the census may have a reference to it.
 #[test]
 fn a_walk_races_with_the_shutdown() {
-    model(|| {
+    large_model(|| {
         let scheduler = scheduler();
         drop(scheduler.spawn(pending::<()>(), Id::next(), Location::caller()));
         let runs = scheduler.clone();
@@ -107,7 +107,7 @@ fn a_walk_races_with_the_shutdown() {
 /// A task of one worker's list ends on a thread without a lease, in the middle of a walk.
 #[test]
 fn a_walk_races_with_an_end_elsewhere() {
-    model(|| {
+    large_model(|| {
         let (scheduler, gate) = (scheduler(), Gate::new());
         let waits = gate.clone();
         drop(scheduler.spawn(async move { waits.pass().await }, Id::next(), Location::caller()));
