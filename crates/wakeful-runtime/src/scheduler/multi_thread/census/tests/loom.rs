@@ -9,7 +9,7 @@ use crate::scheduler::multi_thread::handoff::Stuck;
 use crate::scheduler::multi_thread::park_state::SharedDriver;
 use crate::scheduler::multi_thread::worker_thread::{run_with_lease, run_worker};
 use crate::stall::StallConfig;
-use crate::testing::{Gate, large_model, model, no_threads, plain_config, plain_info};
+use crate::testing::{Gate, large_model, no_threads, plain_config, plain_info};
 use std::future::pending;
 use std::panic::Location;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ fn a_walk_races_with_a_task_that_waits_and_ends() {
 /// A standby thread takes the worker over in the middle of a walk, or comes too late.
 #[test]
 fn a_walk_races_with_a_hand_off() {
-    model(|| {
+    large_model(|| {
         let scheduler = scheduler();
         let in_task = scheduler.clone();
         let task = async move { in_task.stop() };
@@ -95,31 +95,29 @@ fn a_walk_races_with_the_shutdown() {
         drop(scheduler.spawn(pending::<()>(), Id::next(), Location::caller()));
         let runs = scheduler.clone();
         let worker = thread::spawn(move || run_worker(runs, 0));
-        let stops = scheduler.clone();
-        let stopper = thread::spawn(move || stops.stop());
-        drop(walk_once(&scheduler));
-        stopper.join().unwrap();
+        scheduler.begin_walk();
+        scheduler.stop();
+        scheduler.advance_walk(true);
+        drop(scheduler.finish_walk());
         worker.join().unwrap();
         assert_gone(scheduler);
     });
 }
 
-/// A task of one worker's list ends on a thread without a lease, in the middle of a walk.
+/// A task that may be in the list is woken and ends in the middle of a walk.
 #[test]
-fn a_walk_races_with_an_end_elsewhere() {
+fn a_walk_races_with_the_end_of_a_task() {
     large_model(|| {
         let (scheduler, gate) = (scheduler(), Gate::new());
         let waits = gate.clone();
         drop(scheduler.spawn(async move { waits.pass().await }, Id::next(), Location::caller()));
         let runs = scheduler.clone();
         let worker = thread::spawn(move || run_worker(runs, 0));
-        let opens = scheduler.clone();
-        let opener = thread::spawn(move || {
-            gate.open();
-            opens.stop();
-        });
-        drop(walk_once(&scheduler));
-        opener.join().unwrap();
+        scheduler.begin_walk();
+        gate.open();
+        scheduler.advance_walk(true);
+        drop(scheduler.finish_walk());
+        scheduler.stop();
         worker.join().unwrap();
         assert_gone(scheduler);
     });
