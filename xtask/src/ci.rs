@@ -29,6 +29,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
         ("examples-on-tokio", examples_on_tokio),
         ("ecosystem-large", ecosystem_large),
+        ("raft", raft),
         ("crates", crates::ci),
         ("faults", || faults::run(&[])),
         ("leaks", || faults::run_leaks(&[])),
@@ -75,7 +76,8 @@ fn test_with_servers() -> Result<(), String> {
 /// Checks the format of all workspaces.
 fn fmt() -> Result<(), String> {
     let root = repo::root();
-    let others = ["bench", "bench/manycore", "ecosystem/large", "fuzz"].map(|dir| root.join(dir));
+    let others = ["bench", "bench/manycore", "ecosystem/large", "examples/raft", "fuzz"]
+        .map(|dir| root.join(dir));
     let workspaces: Vec<PathBuf> = [root].into_iter().chain(others).collect();
     workspaces.iter().try_for_each(|dir| Cargo::new(dir, "fmt --all --check").run())
 }
@@ -95,6 +97,11 @@ fn bench() -> Result<(), String> {
 /// Tests the programs in `examples` on Tokio. Step `test` runs the same tests on Wakeful.
 fn examples_on_tokio() -> Result<(), String> {
     Cargo::new(&repo::root().join("examples/on-tokio"), "test --locked").run()
+}
+
+/// Tests `examples/raft`, a workspace whose dependencies have only the features that it asks for.
+fn raft() -> Result<(), String> {
+    Cargo::new(&repo::root().join("examples/raft"), "test --locked").run()
 }
 
 /// Tests the crates in `ecosystem/large`, a workspace with compiler flags of its own.
