@@ -28,7 +28,6 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("examples", examples::run),
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
         ("examples-on-tokio", examples_on_tokio),
-        ("ecosystem-large", ecosystem_large),
         ("raft", raft),
         ("crates", crates::ci),
         ("faults", || faults::run(&[])),
@@ -102,11 +101,6 @@ fn examples_on_tokio() -> Result<(), String> {
 /// Tests `examples/raft`, a workspace whose dependencies have only the features that it asks for.
 fn raft() -> Result<(), String> {
     Cargo::new(&repo::root().join("examples/raft"), "test --locked").run()
-}
-
-/// Tests the crates in `ecosystem/large`, a workspace with compiler flags of its own.
-fn ecosystem_large() -> Result<(), String> {
-    Cargo::new(&repo::root().join("ecosystem/large"), "test --locked").run()
 }
 
 fn cargo(args: &str) -> Cargo {
