@@ -7,7 +7,7 @@ pub fn print(message: std::fmt::Arguments<'_>) {
     print_raw(&format!("wakeful: {message}\n"));
 }
 
-/// Writes `text`, some whole lines, to standard error. Takes no lock, as [`print`].
+/// Writes `text`, some whole lines, to standard error. Takes no lock, as [`print()`].
 #[cfg(unix)]
 pub fn print_raw(text: &str) {
     use std::fs::File;
