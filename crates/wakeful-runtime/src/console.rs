@@ -19,6 +19,7 @@ use crate::scheduler::{SchedulerHandle, WeakScheduler};
 use settings::Settings;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::mem::take;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -118,9 +119,15 @@ pub(crate) fn add_runtime(runtime: &SchedulerHandle, on_deadlock: Option<HangCal
         return;
     }
     let Some(console) = lock(&CONSOLE).clone() else { return };
+    let watched = WatchedRuntime { scheduler: runtime.downgrade(), on_deadlock };
     let mut runtimes = lock(&console.runtimes);
-    runtimes.retain(|runtime| runtime.scheduler.upgrade().is_some());
-    runtimes.push(WatchedRuntime { scheduler: runtime.downgrade(), on_deadlock });
+    let (live, gone): (Vec<_>, Vec<_>) =
+        take(&mut *runtimes).into_iter().partition(|runtime| !runtime.scheduler.is_gone());
+    *runtimes = live;
+    runtimes.push(watched);
+    drop(runtimes);
+    // Outside the lock: the drop of a callback is user code.
+    contain_panic(|| drop(gone));
 }
 
 impl Console {
@@ -159,7 +166,7 @@ impl Console {
     }
 
     fn dump(&self, observer: &mut Observer) {
-        let ask = if self.settings.asks { Ask::Everybody } else { Ask::Nobody };
+        let ask = if self.settings.asks { Ask::All } else { Ask::None };
         let gap = self.settings.dump_interval.map_or(DUMP_GAP, |interval| interval.min(DUMP_GAP));
         let dump = Dump::new(observer.observe(&self.schedulers(), gap, ask));
         self.print(&mut |out| dump.write(out));
@@ -168,7 +175,7 @@ impl Console {
     /// Looks for deadlocks, and reports those that are certain and new.
     fn report(&self, observer: &mut Observer, known: &mut KnownHangs) {
         let schedulers = self.schedulers();
-        let ask = if self.settings.asks { Ask::Suspects } else { Ask::Nobody };
+        let ask = if self.settings.asks { Ask::Suspects } else { Ask::None };
         let look = Dump::new(observer.observe(&schedulers, Duration::ZERO, ask));
         let is_worth = |hang: &Hang| hang.is_certain() || self.settings.reports_likely;
         let now = Instant::now();
@@ -178,7 +185,7 @@ impl Console {
         }
         // Answers may be old: a hang is only reported if new ones say the same.
         let ids: Vec<u64> = suspects.iter().flat_map(Hang::actors).collect();
-        let ask = if self.settings.asks { Ask::These(&ids) } else { Ask::Nobody };
+        let ask = if self.settings.asks { Ask::These(&ids) } else { Ask::None };
         let confirmed = Dump::new(observer.observe(&schedulers, Duration::ZERO, ask));
         drop(schedulers);
         for hang in confirmed.hangs().iter().filter(|hang| is_worth(hang)) {
@@ -252,7 +259,9 @@ impl KnownHangs {
     }
 
     fn note_reported(&mut self, hang: &Hang) {
-        self.reported.truncate(REPORTED_MAX - 1);
+        if self.reported.len() == REPORTED_MAX {
+            self.reported.remove(0);
+        }
         self.reported.push(hang.clone());
     }
 }

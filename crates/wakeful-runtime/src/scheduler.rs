@@ -253,6 +253,14 @@ pub(crate) enum WeakScheduler {
 }
 
 impl WeakScheduler {
+    /// Returns whether the scheduler is gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        match self {
+            WeakScheduler::CurrentThread(weak) => weak.strong_count() == 0,
+            WeakScheduler::MultiThread(weak) => weak.strong_count() == 0,
+        }
+    }
+
     /// Returns the scheduler, unless it is gone.
     pub(crate) fn upgrade(&self) -> Option<SchedulerHandle> {
         match self {

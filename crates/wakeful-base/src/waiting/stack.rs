@@ -12,7 +12,7 @@ const FRAMES_MAX: usize = 64;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Stack(u64);
 
-/// The stacks that were captured and not [taken](Stack::take) yet.
+/// The stacks that were captured and not [taken](Stack::take_captured) yet.
 static CAPTURED: Mutex<Vec<(u64, Backtrace)>> = Mutex::new(Vec::new());
 
 /// The numbers of all stacks captured so far, in order.

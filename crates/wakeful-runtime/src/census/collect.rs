@@ -1,8 +1,8 @@
 //! Takes a census of the process: reaches every task, asks some, and makes a [`Snapshot`].
 
 use super::snapshot::{
-    Actor, ActorKind, ActorState, BlockingState, ChannelUse, Flavor, HeldPermits, Holdings,
-    RuntimeState, Snapshot, WorkerState,
+    Actor, ActorKind, ActorState, BlockingState, Flavor, Holdings, RuntimeState, Snapshot,
+    WorkerState,
 };
 use super::sort::{sort, sort_by_key};
 use crate::scheduler::SchedulerHandle;
@@ -79,14 +79,14 @@ struct SeenActor {
 /// Which actors to ask for leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask<'a> {
-    Nobody,
+    None,
     /// Those that wait for other tasks (locks, channels, ends of tasks), and have not answered
     /// since their last poll. The snapshot has the earlier answers of the others.
     Suspects,
     /// The actors with these ids.
     These(&'a [u64]),
     /// Some of each group.
-    Everybody,
+    All,
 }
 
 /// What a walk over one runtime or set found. Holds one reference to each task.
@@ -148,7 +148,7 @@ impl Observer {
         };
         let after = after.as_ref().unwrap_or(&before);
         let mut snapshot = self.snapshot(&before, after, &restless);
-        if ask != Ask::Nobody {
+        if ask != Ask::None {
             self.ask(&mut snapshot, after, ask, patience);
         }
         snapshot
@@ -190,26 +190,14 @@ impl Observer {
 
     /// Returns what is recorded of permits and channels.
     fn holdings(&self) -> Holdings {
-        let recorded = holdings::read();
         if !self.is_recorded_from_start {
             return Holdings::default();
         }
-        let permits = recorded.permits.into_iter().map(|held| HeldPermits {
-            object: held.object,
-            by: held.by,
-            count: held.count,
-            is_forgotten: held.is_forgotten,
-            may_have_moved: held.may_have_moved,
-        });
-        let channels = recorded.channels.into_iter().map(|used| ChannelUse {
-            object: used.object,
-            by: used.by,
-            is_sender: used.is_sender,
-        });
+        let recorded = holdings::read();
         Holdings {
             are_complete: !recorded.lacks_permits && !recorded.lacks_channels,
-            permits: permits.collect(),
-            channels: channels.collect(),
+            permits: recorded.permits,
+            channels: recorded.channels,
             refilled: Some(recorded.refilled),
         }
     }
@@ -295,10 +283,10 @@ impl Observer {
         &mut self,
         snapshot: &mut Snapshot,
         walked: &WalkedProcess,
-        whom: Ask<'_>,
+        which: Ask<'_>,
         patience: Patience,
     ) {
-        let chosen = self.choose(snapshot, whom);
+        let chosen = self.choose(snapshot, which);
         if chosen.is_empty() {
             return;
         }
@@ -339,18 +327,18 @@ impl Observer {
     }
 
     /// Returns the ids of the actors to ask, sorted.
-    fn choose(&self, snapshot: &Snapshot, whom: Ask<'_>) -> Vec<u64> {
+    fn choose(&self, snapshot: &Snapshot, which: Ask<'_>) -> Vec<u64> {
         let is_suspect = |actor: &&Actor| {
             // A task without a waker has lost it. A poll might set it going, and hide that.
             actor.state == ActorState::Waiting
                 && actor.wakers != Some(0)
                 && actor.unchanged_for > Duration::ZERO
                 && can_be_polled(snapshot, actor)
-                && match whom {
-                    Ask::Nobody => false,
+                && match which {
+                    Ask::None => false,
                     Ask::Suspects => actor.leaves.is_none() && waits_for_others(actor),
                     Ask::These(ids) => ids.contains(&actor.id),
-                    Ask::Everybody => true,
+                    Ask::All => true,
                 }
         };
         let mut suspects: Vec<_> = snapshot.actors.iter().filter(is_suspect).collect();

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 use std::time::Duration;
+pub(crate) use wakeful_base::waiting::holdings::{ChannelUse, HeldPermits};
 use wakeful_base::waiting::{Leaves, Waits};
 
 /// The process, as one census saw it.
@@ -148,28 +149,6 @@ pub(crate) struct Holdings {
     /// The semaphores that got permits by `add_permits`, in any order. `None` if that is not
     /// recorded: then a semaphore whose permits were forgotten may get new ones.
     pub(crate) refilled: Option<Vec<u64>>,
-}
-
-/// Permits of a semaphore, or read locks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct HeldPermits {
-    /// The address of the semaphore, as in the notes of the tasks that wait for it.
-    pub(crate) object: u64,
-    /// The task or thread that acquired them; zero if neither.
-    pub(crate) by: u64,
-    pub(crate) count: u64,
-    /// They were forgotten: no guard gives them back.
-    pub(crate) is_forgotten: bool,
-    /// The permit owns its semaphore, or was given back by another task before: it may have moved.
-    pub(crate) may_have_moved: bool,
-}
-
-/// That a task has sent to a channel, or received from it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ChannelUse {
-    pub(crate) object: u64,
-    pub(crate) by: u64,
-    pub(crate) is_sender: bool,
 }
 
 impl fmt::Display for ActorKind {

@@ -11,6 +11,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 use wakeful_base::call_now;
+use wakeful_base::catch_panic::abort_on_unwind;
 use wakeful_base::threads::{self, ThreadRole};
 use wakeful_task::Id;
 
@@ -298,7 +299,7 @@ impl Handle {
     fn observe(&self, asks: bool) -> impl Future<Output = census::Dump> + Send + use<> {
         let scheduler = self.scheduler.clone();
         on_own_thread(Box::new(move || {
-            let ask = if asks { Ask::Everybody } else { Ask::Nobody };
+            let ask = if asks { Ask::All } else { Ask::None };
             census::Dump::new(Observer::new(console::records_from_start()).observe(
                 &[scheduler],
                 DUMP_GAP,
@@ -328,7 +329,8 @@ fn on_own_thread<T: Send + 'static>(
     let thread_main: Box<dyn FnOnce() + Send> = Box::new(move || {
         threads::set_role(ThreadRole::Helper, 0);
         let f = takes.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let value = f.map(|f| f());
+        // Without a value, the task would wait for good.
+        let value = abort_on_unwind("a census", || f.map(|f| f()));
         let mut answer = lock(&gives);
         answer.value = value;
         let waker = answer.waker.take();
@@ -343,11 +345,12 @@ fn on_own_thread<T: Send + 'static>(
         lock(&answer).value = f.map(|f| f());
     }
     poll_fn(move |cx| {
+        // Outside the lock: the clone is user code, as is the drop of the waker before.
+        let waker = cx.waker().clone();
         let mut answer = lock(&answer);
         if let Some(value) = answer.value.take() {
             return Poll::Ready(value);
         }
-        let waker = cx.waker().clone();
         let before = answer.waker.replace(waker);
         drop(answer);
         drop(before);

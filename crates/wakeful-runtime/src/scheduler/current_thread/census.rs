@@ -17,7 +17,7 @@ pub(crate) enum Drive {
     /// A thread, in `block_on`.
     Thread,
     /// No thread: the tasks do not run.
-    Nobody,
+    AtRest,
     /// The scheduler has shut down.
     Stopped,
 }
@@ -86,7 +86,7 @@ impl CurrentThread {
             return Drive::Stopped;
         }
         match self.core_slot.lock().core {
-            Some(_) => Drive::Nobody,
+            Some(_) => Drive::AtRest,
             None => Drive::Thread,
         }
     }
