@@ -27,6 +27,7 @@ mod futures_unordered;
 mod held_across_read;
 mod input;
 mod join_cycle;
+mod join_locks;
 mod lost_waker;
 mod missed_notify;
 mod nested_acquire;
@@ -38,6 +39,7 @@ mod relock;
 mod rwlock_upgrade;
 mod spinning;
 mod starved;
+mod std_lock;
 mod three_way_cycle;
 mod unpolled_local_set;
 
@@ -95,6 +97,8 @@ const PROGRAMS: &[Program] = &[
     program!(once_cell_in_itself),
     program!(three_way_cycle),
     program!(unpolled_local_set),
+    program!(join_locks),
+    program!(std_lock),
     program!(dumped::issue_6035),
     program!(dumped::issue_6051),
     program!(dumped::issue_6343),

@@ -71,6 +71,8 @@ corpus! {
     once_cell_in_itself on BOTH,
     three_way_cycle on BOTH,
     unpolled_local_set on BOTH,
+    join_locks on BOTH,
+    std_lock on BOTH,
 }
 
 /// Runs a program in each flavor and mode, all at the same time, and compares the verdicts.

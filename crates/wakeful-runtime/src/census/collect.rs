@@ -109,6 +109,8 @@ struct StuckWorker {
     site: Option<&'static Location<'static>>,
     since: Option<Instant>,
     thread: Option<String>,
+    /// It is known to be in the same poll as at the walk before.
+    is_same_poll: bool,
 }
 
 /// What one walk over the process found.
@@ -311,7 +313,7 @@ impl Observer {
             }
         }
         drop(asking);
-        self.refresh(snapshot, walked, &records, &chosen);
+        self.refresh(snapshot, walked, &records, &chosen, &answers);
         for (id, leaves) in answers {
             let Ok(at) = snapshot.actors.binary_search_by_key(&id, |actor| actor.id) else {
                 continue;
@@ -365,6 +367,7 @@ impl Observer {
         walked: &WalkedProcess,
         records: &[Arc<ThreadRecord>],
         chosen: &[u64],
+        answers: &[(u64, Leaves)],
     ) {
         let tasks = walked.runtimes.iter().flat_map(|runtime| &runtime.tasks);
         let tasks = tasks.filter(|task| chosen.binary_search(&task.id().as_u64()).is_ok());
@@ -394,10 +397,15 @@ impl Observer {
             (actor.last, actor.wakers) = (Some(waits), wakers);
             let Ok(at) = self.seen.binary_search_by_key(&id, |seen| seen.id) else { continue };
             let seen = &mut self.seen[at];
-            // The poll that was asked for does not count, if it has changed nothing.
-            if seen.last != (waits.kind, waits.detail) {
-                (seen.since, seen.last) = (now, (waits.kind, waits.detail));
+            // The poll that was asked for does not count, if it has changed nothing. With several
+            // leaves another one may be the last: `join!` and `select!` change the order.
+            let answer = answers.iter().find(|answer| answer.0 == id);
+            let mut leaves = answer.iter().flat_map(|answer| &answer.1.leaves);
+            let last = (waits.kind, waits.detail);
+            if seen.last != last && !leaves.any(|leaf| (leaf.kind, leaf.detail) == seen.last) {
+                seen.since = now;
             }
+            seen.last = last;
             seen.answer = None;
             actor.unchanged_for = now - seen.since;
         }
@@ -474,6 +482,7 @@ fn walk_all(runtimes: &[SchedulerHandle], patience: Patience) -> WalkedProcess {
         set.walk().request();
         set.wake_poller();
     }
+    let polling = PollingThread::all();
     let begun = Instant::now();
     loop {
         let is_overdue = begun.elapsed() > OVERDUE_AFTER;
@@ -496,12 +505,16 @@ fn walk_all(runtimes: &[SchedulerHandle], patience: Patience) -> WalkedProcess {
     let mut is_incomplete = false;
     let mut walked = Vec::new();
     for runtime in runtimes {
-        let (found, incomplete) = finish_runtime(runtime);
+        let (found, incomplete) = finish_runtime(runtime, &polling);
         is_incomplete |= incomplete;
         walked.extend(found);
     }
     for set in sets {
         let (tasks, is_done) = set.walk().finish();
+        let is_its_thread = |thread: &&PollingThread| {
+            set.is_being_polled() && set.thread().is_some() && thread.record.os_id() == set.thread()
+        };
+        let stuck = polling.iter().filter(|_| !is_done).find(is_its_thread);
         walked.push(WalkedRuntime {
             state: RuntimeState {
                 id: set.id(),
@@ -514,7 +527,7 @@ fn walk_all(runtimes: &[SchedulerHandle], patience: Patience) -> WalkedProcess {
                 has_outside_events: false,
             },
             tasks: unique(tasks),
-            stuck: Vec::new(),
+            stuck: stuck.and_then(|thread| thread.stuck(None)).into_iter().collect(),
             queued_jobs: Vec::new(),
             recorded: if is_done { Vec::new() } else { set.recorded() },
             polls: 0,
@@ -523,8 +536,46 @@ fn walk_all(runtimes: &[SchedulerHandle], patience: Patience) -> WalkedProcess {
     WalkedProcess { runtimes: walked, at: Instant::now(), is_incomplete }
 }
 
+/// A thread whose `block_on` polls its future.
+struct PollingThread {
+    record: Arc<ThreadRecord>,
+    /// The walk before has found it in the same poll.
+    was_seen: bool,
+}
+
+impl PollingThread {
+    /// Finds all such threads, and marks their polls.
+    fn all() -> Vec<PollingThread> {
+        let polling = |record: Arc<ThreadRecord>| {
+            let waits = record.slot().look()?;
+            (record.block_on() == BlockOn::Polling)
+                .then_some(PollingThread { record, was_seen: waits.is_seen })
+        };
+        threads::all().into_iter().filter_map(polling).collect()
+    }
+
+    /// Returns the state of the thread if it is in the same poll now.
+    fn stuck(&self, worker: Option<usize>) -> Option<StuckWorker> {
+        let is_same = self.record.block_on() == BlockOn::Polling
+            && self.record.slot().waits().is_some_and(|waits| waits.is_seen);
+        let thread = self.record.os_id().map(OsThread::with_number);
+        is_same.then(|| StuckWorker {
+            worker,
+            progress: 0,
+            task: Some(self.record.slot().id()),
+            site: None,
+            since: None,
+            thread: thread.map(|thread| thread.describe()),
+            is_same_poll: self.was_seen,
+        })
+    }
+}
+
 /// Returns what was found in a runtime, unless it has shut down, and whether something is missing.
-fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
+fn finish_runtime(
+    runtime: &SchedulerHandle,
+    polling: &[PollingThread],
+) -> (Option<WalkedRuntime>, bool) {
     let info = runtime.info();
     let blocking = runtime.pool().blocking_state(runtime.pool_workers());
     let mut state = RuntimeState {
@@ -565,7 +616,12 @@ fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
                     site: Some(site),
                     since: None,
                     thread: thread.map(|thread| thread.describe()),
+                    is_same_poll: true,
                 });
+            } else if !is_done && drive == Drive::Thread {
+                let id = info.id.get();
+                let mut driving = polling.iter().filter(|it| it.record.block_on_runtime() == id);
+                stuck.extend(driving.find_map(|thread| thread.stuck(Some(0))));
             }
             let found =
                 WalkedRuntime { state, tasks, stuck, queued_jobs, recorded: Vec::new(), polls };
@@ -587,6 +643,7 @@ fn finish_runtime(runtime: &SchedulerHandle) -> (Option<WalkedRuntime>, bool) {
                     site: None,
                     since,
                     thread,
+                    is_same_poll: true,
                 });
                 // A task that is being polled for the first time is in no list.
                 tasks.extend(task);
@@ -616,6 +673,7 @@ fn stuck_workers(
     let runtime_id = runtime.state.id;
     let is_same = |earlier: &StuckWorker, stuck: &StuckWorker| {
         earlier.task == stuck.task
+            && stuck.is_same_poll
             && (stuck.worker.is_none()
                 || (earlier.worker == stuck.worker && earlier.progress == stuck.progress))
     };

@@ -76,21 +76,22 @@ impl Frames {
     /// Parses what the `Display` of [`std::backtrace::Backtrace`] prints.
     pub(crate) fn parse(text: &str) -> Frames {
         let mut lines: Vec<Frame> = Vec::new();
-        let mut is_kept = false;
-        for line in text.lines().map(str::trim) {
-            if let Some(location) = line.strip_prefix("at ") {
-                if let (true, Some(frame)) = (is_kept, lines.last_mut()) {
-                    frame.location = Some(location.strip_prefix("./").unwrap_or(location).into());
-                }
-                continue;
-            }
+        let mut rest = text.lines().map(str::trim).peekable();
+        while let Some(line) = rest.next() {
+            let location = rest.next_if(|line| line.starts_with("at "));
+            let location = location.map(|location| {
+                let location = location.trim_start_matches("at ");
+                location.strip_prefix("./").unwrap_or(location)
+            });
             let name = without_number(line);
+            let by_path = location.filter(|_| is_short(name)).map(|path| name_by_path(name, path));
+            let name = by_path.as_deref().unwrap_or(name);
             if is_root(name) {
                 break;
             }
-            is_kept = !is_plumbing(name);
-            if is_kept {
-                lines.push(Frame { function: without_closures(name).into(), location: None });
+            if !is_plumbing(name) {
+                let function = without_closures(name).into();
+                lines.push(Frame { function, location: location.map(String::from) });
             }
         }
         // A macro such as `select!` polls in a closure at the same place, and an inlined function
@@ -124,6 +125,37 @@ impl Resolved {
     }
 }
 
+/// Returns whether a name lacks the path of its function. Debug information that consists of line
+/// tables has only such names for some functions: `poll<api::Server>`, `{async_block#0}`.
+fn is_short(name: &str) -> bool {
+    let head = name.split('<').next().unwrap_or("");
+    !head.is_empty() && !head.contains("::")
+}
+
+/// Makes up the path of a function from that of its source file: `db::query::poll` from `poll` and
+/// `/src/db-0.1.2/src/query.rs:12:3`.
+fn name_by_path(name: &str, location: &str) -> String {
+    let path = location.trim_end_matches(|c: char| c.is_ascii_digit() || c == ':');
+    let Some(path) = path.strip_suffix(".rs") else { return String::from(name) };
+    let mut made_up = String::new();
+    if let Some(at) = path.rfind("/src/") {
+        let folder = path[..at].rsplit('/').next().unwrap_or("");
+        let is_version = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+        let package = match folder.rsplit_once('-') {
+            Some((package, version)) if is_version(version) => package,
+            _ => folder,
+        };
+        made_up.push_str(&package.replace('-', "_"));
+        made_up.push_str("::");
+        made_up.push_str(&path[at + "/src/".len()..].replace('/', "::"));
+    } else {
+        made_up.push_str(path.rsplit('/').next().unwrap_or(""));
+    }
+    made_up.push_str("::");
+    made_up.push_str(name.split('<').next().unwrap_or(""));
+    made_up
+}
+
 /// Removes `12: ` from the beginning. Inlined frames have no number.
 fn without_number(line: &str) -> &str {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -134,9 +166,9 @@ fn without_number(line: &str) -> &str {
 pub(super) fn without_closures(mut name: &str) -> &str {
     loop {
         let trimmed = name.trim_end_matches("::{{closure}}");
-        // As compilers with the other mangling scheme name them.
-        let trimmed = match trimmed.rsplit_once("::{closure#") {
-            Some((before, number)) if number.ends_with('}') && !number.contains("::") => before,
+        // As compilers with the other mangling scheme, and line tables, name them.
+        let trimmed = match trimmed.rsplit_once("::{") {
+            Some((before, number)) if number.ends_with('}') && number.contains('#') => before,
             _ => trimmed,
         };
         if trimmed.len() == name.len() {

@@ -9,6 +9,9 @@ const TASK_RELEASE: &str = include_str!("tests/task.release.txt");
 const MAIN_DEBUG: &str = include_str!("tests/main.debug.txt");
 const MAIN_RELEASE: &str = include_str!("tests/main.release.txt");
 
+/// A `join!` of two async blocks that lock a mutex, built with `debug = "line-tables-only"`.
+const TASK_LINE_TABLES: &str = include_str!("tests/task.line_tables.txt");
+
 fn parse(text: &str) -> Vec<(String, Option<String>)> {
     let frames = Frames::parse(text);
     frames.lines.into_iter().map(|frame| (frame.function, frame.location)).collect()
@@ -31,6 +34,29 @@ fn a_debug_build_has_functions_and_lines() {
     );
     let location = "ecosystem/hung/src/buffered.rs:46:32";
     assert_eq!(parse(MAIN_DEBUG), [frame("hung::buffered::hung", location)]);
+}
+
+#[test]
+fn functions_without_a_path_are_known_by_their_files() {
+    let frame = |function: &str, location: &str| (function.into(), Some(location.into()));
+    assert_eq!(
+        parse(TASK_LINE_TABLES),
+        [
+            frame("main", "src/main.rs:39:96"),
+            frame("pair::join_locks", "src/main.rs:38:9"),
+            frame("main", "src/main.rs:38:9"),
+        ]
+    );
+    assert_eq!(
+        name_by_path("{closure#0}<u8>", "crates/api/src/db/pool.rs:1:2"),
+        "api::db::pool::{closure#0}"
+    );
+    assert_eq!(
+        name_by_path("poll<u8>", "/home/src/futures-util-0.3.34/src/lib.rs:9:9"),
+        "futures_util::lib::poll"
+    );
+    assert_eq!(name_by_path("get", "/home/me/app/tests/api.rs:9:9"), "api::get");
+    assert_eq!(name_by_path("start_thread", "./nptl/pthread_create.c:442:8"), "start_thread");
 }
 
 #[test]

@@ -348,9 +348,28 @@ impl<'a> Line<'a> {
         self.put(". All other tasks and threads wait, too, so ");
         let are_channels = verdict.objects.iter().all(|(kind, _)| *kind == WaitKind::MpscSend);
         self.put(if are_channels { "none of them receives" } else { "nothing is released" });
+        if self.snapshot.holdings.are_complete {
+            return self.ended_holders(links);
+        }
         // What would be known if the program had been watched.
         if waits_at(&[WaitKind::Mutex, WaitKind::OnceCell]) {
             self.put("; `WAKEFUL_CONSOLE=watch` records the holders from the start");
+        }
+    }
+
+    /// Appends the tasks that have acquired locks and ended without releasing them.
+    fn ended_holders(&mut self, links: &[super::Link]) {
+        for link in links.iter().take(LISTED_MAX) {
+            let leaves = self.snapshot.actors[link.actor].leaves.iter().flat_map(|it| &it.leaves);
+            for leaf in leaves {
+                let Some(holder) = leaf.details.holder else { continue };
+                let is_there = self.snapshot.actors.iter().any(|it| it.id as u32 == holder.id_low);
+                if holder.id_low != 0 && !holder.is_thread && !is_there {
+                    let number = self.names.number(leaf.detail);
+                    put!(self.text, "; {} {number} was acquired by task ", noun(leaf.kind));
+                    put!(self.text, "{}, which has ended without releasing it", holder.id_low);
+                }
+            }
         }
     }
 
@@ -482,7 +501,11 @@ impl<'a> Line<'a> {
         sort_by_key(&mut blocked, |it| (it.task.is_none(), it.task, it.index));
         let count = blocked.len();
         self.runtime(runtime);
-        self.put(if count == 1 { " has a blocked worker: " } else { " has blocked workers: " });
+        self.put(match (runtime.flavor, count) {
+            (Flavor::LocalSet, _) => " has a blocked thread: ",
+            (_, 1) => " has a blocked worker: ",
+            _ => " has blocked workers: ",
+        });
         for (at, worker) in blocked.iter().take(LISTED_MAX).enumerate() {
             self.put(if at > 0 { "; " } else { "" });
             let task = snapshot.actors.iter().find(|actor| Some(actor.id) == worker.task);
@@ -490,7 +513,13 @@ impl<'a> Line<'a> {
                 Some(task) => introduce(&mut self.text, task),
                 None => self.put("user code"),
             }
-            put!(self.text, " has blocked worker {} for ", worker.index);
+            match (task.map(|task| task.kind), worker.index) {
+                (Some(ActorKind::Thread { .. }), _) => {
+                    self.put(" has not returned from a poll for ")
+                }
+                (_, usize::MAX) => self.put(" has blocked its thread for "),
+                (_, index) => put!(self.text, " has blocked worker {index} for "),
+            }
             push_duration(&mut self.text, worker.stuck_for.unwrap_or_default());
             if let Some(thread) = &worker.thread {
                 put!(self.text, " ({thread})");
