@@ -76,15 +76,9 @@ fn test_with_servers() -> Result<(), String> {
 /// Checks the format of all workspaces.
 fn fmt() -> Result<(), String> {
     let root = repo::root();
-    let others = [
-        "bench",
-        "bench/manycore",
-        "ecosystem/data",
-        "ecosystem/large",
-        "examples/raft",
-        "fuzz",
-    ]
-    .map(|dir| root.join(dir));
+    let others =
+        ["bench", "bench/manycore", "ecosystem/data", "ecosystem/large", "examples/raft", "fuzz"]
+            .map(|dir| root.join(dir));
     let workspaces: Vec<PathBuf> = [root].into_iter().chain(others).collect();
     workspaces.iter().try_for_each(|dir| Cargo::new(dir, "fmt --all --check").run())
 }

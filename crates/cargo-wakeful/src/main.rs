@@ -85,8 +85,8 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(stop) => {
-            // The signal may have arrived after the last call of cargo had ended, so the exit status
-            // of that call does not tell.
+            // The signal may have arrived after the last call of cargo had ended, so that call's
+            // exit status does not tell.
             signals::received().into_iter().for_each(signals::die_from);
             match stop {
                 Stop::CargoFailed(ended) => ended.pass_on(),
