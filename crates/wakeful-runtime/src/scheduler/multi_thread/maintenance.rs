@@ -48,7 +48,7 @@ impl WorkerThread {
     /// Handles the events that are there, unless a worker waits in the driver for them.
     pub(super) fn look_at_driver(&self) {
         let events = &mut *self.look_events.borrow_mut();
-        self.wake_batch(|| self.scheduler.info.io.look(events, &mut |waker| self.wake(waker)));
+        self.scheduler.info.io.look(events, &mut |waker| self.wake(waker));
     }
 
     /// Queues the tasks that yielded, and calls the deferred wakers.
@@ -56,15 +56,11 @@ impl WorkerThread {
         let Some(mut core) = self.enter() else { return };
         let WorkerCore { yielded, queue, .. } = &mut *core;
         self.worker().metrics.local_schedules.add(yielded.len() as u64);
-        let has_yielded = !yielded.is_empty();
-        queue.push_all(&self.worker().queue, yielded);
-        if has_yielded {
+        if !yielded.is_empty() {
+            queue.push_all(&self.worker().queue, yielded);
             core.owes_notify |= self.scheduler.idle.set_queued(self.index);
         }
         drop(core);
-        if has_yielded {
-            self.notify_beside_own();
-        }
         self.call_each(|core| &mut core.deferred);
     }
 
@@ -77,9 +73,7 @@ impl WorkerThread {
                 f(&mut core.timers);
             }
         };
-        let fired = self.wake_batch(|| {
-            self.scheduler.info.time.serve(&self.worker().left_timers, with_own, call)
-        });
+        let fired = self.scheduler.info.time.serve(&self.worker().left_timers, with_own, call);
         if fired.count > 0 {
             if let Some(mut core) = self.enter() {
                 core.timers.note(fired);
@@ -89,16 +83,6 @@ impl WorkerThread {
             self.scheduler.serve_vacant_timers(call);
         }
         fired.count > 0
-    }
-
-    /// Calls `f`, which looks at the driver or fires timers, and then decides whether to notify
-    /// other workers for the tasks that `f` has woken.
-    pub(super) fn wake_batch<R>(&self, f: impl FnOnce() -> R) -> R {
-        self.is_in_batch.set(true);
-        let result = f();
-        self.is_in_batch.set(false);
-        self.notify_beside_own();
-        result
     }
 
     /// Takes the time of the polls since the last time. Called between two polls.

@@ -42,7 +42,7 @@ impl WorkerThread {
 
     fn call_hook(&self, hook: &Option<Callback>) {
         if hook.is_some() {
-            self.lease.run_callback(|| config::call(hook));
+            self.run_callback(|| config::call(hook));
         }
     }
 
@@ -51,7 +51,7 @@ impl WorkerThread {
     fn prepare_thread_name(&self) {
         let pool = &self.scheduler.pool;
         if self.scheduler.stalls.config.hands_off && pool.needs_thread_name() {
-            self.lease.run_callback(|| pool.prepare_thread_name());
+            self.run_callback(|| pool.prepare_thread_name());
         }
     }
 
@@ -98,9 +98,7 @@ impl WorkerThread {
     pub(super) fn wait(&self, until: &Until<'_>) -> ParkOutcome {
         let (driver, park_state) = (&self.scheduler.driver, &self.worker().park_state);
         let call = &mut |waker: Waker| self.wake(waker);
-        self.wake_batch(|| {
-            park_state.park(Some(driver), until, call, || self.park_on_thread(until))
-        })
+        park_state.park(Some(driver), until, call, || self.park_on_thread(until))
     }
 
     /// Parks on the thread until notified or until `until`.
