@@ -51,7 +51,7 @@ fn a_woken_task_does_not_wait_beside_a_parked_worker() {
                 Poll::Pending
             })
             .await;
-            // The second task is gone if it has waited in vain.
+            // An error if the second task has given up. It has reported that already.
             let _is_received = done.send(());
             second.await.unwrap()
         });

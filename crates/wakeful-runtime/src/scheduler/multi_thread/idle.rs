@@ -30,7 +30,8 @@
 //! is empty by then. Most often it is, because the worker runs the only task itself. Tasks from the
 //! injection queue need no look: the thread that injected them has looked, and until they are in a
 //! worker's queue they count as injected. Tasks that the monitor publishes while a poll lasts are
-//! the monitor's to look for.
+//! the monitor's to look for. A hook around a park may run while its worker searches, as on
+//! Tokio: if it blocks, other workers are unparked at the monitor's next look only.
 //!
 //! The rules need a full fence between a push and the look at the bit or at the workers. A push to
 //! either queue is a sequentially consistent read-modify-write.

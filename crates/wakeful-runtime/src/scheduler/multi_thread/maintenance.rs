@@ -7,7 +7,6 @@ use super::MultiThread;
 use super::worker::WorkerCore;
 use super::worker_thread::WorkerThread;
 use crate::timers::WorkerTimers;
-use std::mem::take;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 use wakeful_base::CallWaker;
@@ -16,7 +15,7 @@ use wakeful_base::sync::atomic::Ordering::Relaxed;
 /// The shortest time between two looks at the driver, each of which is a system call. It bounds how
 /// long an event waits while polls are short, and saves tasks that yield a system call each time.
 /// Loom models look each time, because all their runs have to be the same.
-const DRIVER_LOOK_INTERVAL: Duration =
+pub(super) const DRIVER_LOOK_INTERVAL: Duration =
     Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 10 });
 
 impl WorkerThread {
@@ -25,14 +24,13 @@ impl WorkerThread {
     pub(super) fn run_maintenance(&self) -> Instant {
         let Some(mut core) = self.enter() else { return Instant::now() };
         let now = core.just_woke.take().unwrap_or_else(Instant::now);
-        let skip_look = take(&mut core.skip_look);
         let looks = now >= core.next_look;
         if looks {
             core.next_look = now + DRIVER_LOOK_INTERVAL;
         }
         drop(core);
         self.measure_polls(now);
-        if looks && !skip_look {
+        if looks {
             self.look_at_driver();
             self.serve_timers();
         }

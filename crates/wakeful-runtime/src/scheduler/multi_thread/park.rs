@@ -4,6 +4,7 @@
 //! parks, in the driver or on its thread ([`ParkState`](super::park_state)). So a wake-up that
 //! comes meanwhile is not lost.
 
+use super::maintenance::DRIVER_LOOK_INTERVAL;
 use super::park_state::ParkOutcome;
 use super::worker_thread::WorkerThread;
 use crate::config::{self, Callback};
@@ -86,7 +87,9 @@ impl WorkerThread {
         self.serve_timers();
         let mut core = self.enter().expect("the lease of a parked worker is not revoked");
         core.searching = searching;
-        core.skip_look = was_in_driver;
+        if was_in_driver {
+            core.next_look = now + DRIVER_LOOK_INTERVAL;
+        }
         self.begin_busy(&mut core, now);
         // Maintenance comes first: it looks at whatever ended the park, shutdown included, and
         // calls external wakers.

@@ -171,7 +171,7 @@ impl WorkerThread {
     fn reset_core(&self) {
         if let Some(mut core) = self.enter() {
             core.until_maintenance = 0;
-            core.skip_look = false;
+            core.next_look = Instant::now();
             core.just_woke = None;
             self.begin_busy(&mut core, Instant::now());
         }
