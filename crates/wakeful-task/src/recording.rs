@@ -44,6 +44,11 @@ pub(crate) fn epoch() -> Option<Epoch> {
     (epoch != 0).then_some(Epoch(epoch))
 }
 
+/// Returns whether tasks are recorded.
+pub fn is_on() -> bool {
+    epoch().is_some()
+}
+
 struct Guards {
     count: usize,
     last_epoch: u16,

@@ -182,7 +182,7 @@ pub(crate) fn new(
         refs: CellRefs::new(),
         remote: RemoteMetrics::default(),
         metrics: WorkerMetrics::default(),
-        stalls: Arc::new(StallState::new(config.stall.clone())),
+        stalls: Arc::new(StallState::new(config.stall.clone(), info.id.get())),
         config,
         pool,
         info,

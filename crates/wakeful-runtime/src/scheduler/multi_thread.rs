@@ -248,7 +248,7 @@ impl MultiThread {
                 } else {
                     LightFence::unpaired()
                 },
-                stalls: StallState::new(config.stall.clone()),
+                stalls: StallState::new(config.stall.clone(), info.id.get()),
                 lazy_monitor: LazyMonitor::new(workers, &config, &pool),
                 refs: CellRefs::new(),
                 remote: RemoteMetrics::default(),
