@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Each arrow is one compare-and-swap, which publishes the new memory. Nothing is ever replaced by
-//! something else of the same level, and all of it is freed with the task. So whoever has a
-//! reference to the task may read all of it at any time.
+//! something else of the same level, and all of it is freed with the task. So any
+//! holder of a reference to the task may read all of it at any time.
 //!
 //! | field of a record | written by |
 //! |---|---|
@@ -187,7 +187,7 @@ impl Origin {
 impl Drop for Origin {
     #[inline]
     fn drop(&mut self) {
-        // The last reference to the task has been acquired by whoever drops it.
+        // The thread that drops the task has acquired its last reference.
         let word = self.0.load(Relaxed);
         if word.addr() & TAGS != 0 {
             free(word);
@@ -421,9 +421,9 @@ pub struct TaskFigures {
     pub wakes: u64,
     /// How often it was woken by itself, or yielded.
     pub self_wakes: u64,
-    /// The task, or thread in `block_on`, whose wake-up led to the last poll or to the next one. For
-    /// a task that has not been woken, the one that spawned it. `None` if it was none of them: the
-    /// driver, a timer, or another thread.
+    /// The task, or thread in `block_on`, whose wake-up led to the last poll or leads to the next
+    /// one. For a task that has not been woken, the one that spawned it. `None` if it was none of
+    /// them: the driver, a timer, or another thread.
     pub woken_by: Option<u64>,
     /// How long ago it was woken, if it has not been polled since.
     pub woken_ago: Option<Duration>,

@@ -157,8 +157,8 @@ impl Observer {
         snapshot
     }
 
-    /// Takes a census for a person who watches: one look, which polls nothing and does not wait for
-    /// threads that are stuck. See [`Actor::record`] for what happened since the last one.
+    /// Takes a census for a tool that watches the process: one look, which polls no task and does
+    /// not wait for threads that are stuck.
     pub(crate) fn glance(&mut self, runtimes: &[SchedulerHandle]) -> Snapshot {
         self.observe(runtimes, Duration::ZERO, Ask::None)
     }

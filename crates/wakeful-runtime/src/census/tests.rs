@@ -21,41 +21,41 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a task waits for: to be woken as often as this has been called.
+/// What a task waits for: it passes once for each call of `open`.
 #[derive(Clone, Default)]
-struct Bell(Arc<BellState>);
+struct Gate(Arc<GateState>);
 
 #[derive(Default)]
-struct BellState {
-    rung: AtomicU32,
-    heard: AtomicU32,
+struct GateState {
+    opened: AtomicU32,
+    passed: AtomicU32,
     waker: Mutex<Option<Waker>>,
 }
 
-impl Bell {
-    /// Waits until the bell was rung once more. Each poll computes for `busy`.
-    fn heard(&self, busy: Duration) -> impl Future<Output = ()> + Send + use<> {
+impl Gate {
+    /// Waits until the gate is opened once more. Each poll computes for `busy`.
+    fn pass(&self, busy: Duration) -> impl Future<Output = ()> + Send + use<> {
         let state = self.0.clone();
         poll_fn(move |cx| {
             let begun = Instant::now();
             while begun.elapsed() < busy {}
-            let heard = state.heard.load(SeqCst);
-            if state.rung.load(SeqCst) > heard {
-                state.heard.store(heard + 1, SeqCst);
+            let passed = state.passed.load(SeqCst);
+            if state.opened.load(SeqCst) > passed {
+                state.passed.store(passed + 1, SeqCst);
                 return Poll::Ready(());
             }
             *state.waker.lock().unwrap() = Some(cx.waker().clone());
-            // It may have been rung just before.
-            if state.rung.load(SeqCst) > heard {
-                state.heard.store(heard + 1, SeqCst);
+            // It may have been opened just before.
+            if state.opened.load(SeqCst) > passed {
+                state.passed.store(passed + 1, SeqCst);
                 return Poll::Ready(());
             }
             Poll::Pending
         })
     }
 
-    fn ring(&self) {
-        self.0.rung.fetch_add(1, SeqCst);
+    fn open(&self) {
+        self.0.opened.fetch_add(1, SeqCst);
         let waker = self.0.waker.lock().unwrap().take();
         waker.expect("a task waits").wake();
     }
@@ -159,35 +159,35 @@ fn a_task_woken_by_another_one_has_its_polls_and_wakes_counted() {
     let _recording = Guard::begin();
     for kind in KINDS {
         let begun = Instant::now();
-        let (bell, go) = (Bell::default(), Bell::default());
-        let (hears, waits) = (bell.clone(), go.clone());
+        let (gate, go) = (Gate::default(), Gate::default());
+        let (hears, waits) = (gate.clone(), go.clone());
         let (running, (hearer, ringer)) = Running::start(kind, move |spawn| {
             let rings = hears.clone();
             let hearer = spawn(Box::pin(async move {
                 loop {
-                    hears.heard(BUSY).await;
+                    hears.pass(BUSY).await;
                 }
             }));
             let ringer = spawn(Box::pin(async move {
                 loop {
-                    waits.heard(Duration::ZERO).await;
-                    rings.ring();
+                    waits.pass(Duration::ZERO).await;
+                    rings.open();
                 }
             }));
             (hearer, ringer)
         });
         for _ in 0..3 {
-            bell.wait_for_task();
+            gate.wait_for_task();
             running.waiting(hearer);
             go.wait_for_task();
-            go.ring();
+            go.open();
         }
-        bell.wait_for_task();
+        gate.wait_for_task();
         let actor = running.waiting(hearer);
         let figures = actor.record.unwrap();
         let elapsed = begun.elapsed();
         assert_eq!((figures.wakes, figures.self_wakes), (3, 0), "{kind:?} {figures:?}");
-        // The one that is woken finds the bell rung, and then waits anew in the same poll.
+        // The one that is woken passes the gate, and then waits anew in the same poll.
         assert_eq!(figures.polls, 4, "{kind:?}");
         assert_eq!(figures.woken_by, Some(ringer), "{kind:?}");
         // The first poll asks once, the others twice.
@@ -250,20 +250,20 @@ fn wake_ups_by_the_task_itself_are_told_from_others() {
 fn recording_begins_late_and_anew() {
     let _alone = alone();
     for kind in KINDS {
-        let bell = Bell::default();
-        let hears = bell.clone();
+        let gate = Gate::default();
+        let hears = gate.clone();
         let (running, id) = Running::start(kind, move |spawn| {
             spawn(Box::pin(async move {
                 loop {
-                    hears.heard(Duration::ZERO).await;
+                    hears.pass(Duration::ZERO).await;
                 }
             }))
         });
         let ring = || {
             running.waiting(id);
-            bell.wait_for_task();
-            bell.ring();
-            bell.wait_for_task();
+            gate.wait_for_task();
+            gate.open();
+            gate.wait_for_task();
             running.waiting(id)
         };
         assert_eq!(ring().record, None, "{kind:?}");

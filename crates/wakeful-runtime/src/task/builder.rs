@@ -11,7 +11,7 @@ use wakeful_task::{Id, JoinHandle, set_name};
 
 /// A builder that spawns tasks with additional settings; a name is the only one so far.
 ///
-/// The console shows the name (see `WAKEFUL_CONSOLE` in the guide).
+/// The task keeps its name for tools that watch the program; blocking jobs do not.
 ///
 /// ```
 /// use wakeful::task::Builder;
