@@ -94,7 +94,8 @@ fn wakes_during_and_after_a_recorded_poll_are_counted() {
             run(&home, entry);
         }
         let figures = header.figures(wakeful_base::ticks::now()).unwrap();
-        assert!(figures.polls == 3 && figures.wakes == 2, "{figures:?}");
+        // Two if the second wake-up found the task in the queue.
+        assert!(matches!(figures.polls, 2 | 3) && figures.wakes == 2, "{figures:?}");
         assert!(join.is_finished());
         drop((join, header_of, gate));
         home.assert_all_freed();
