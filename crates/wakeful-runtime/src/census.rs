@@ -24,7 +24,12 @@ mod verdict;
 
 pub(crate) use collect::{Ask, Observer};
 pub use hang::Hang;
-pub(crate) use text::Dump;
+pub(crate) use snapshot::{
+    Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot, WorkerState,
+};
+pub(crate) use sort::sort_by_key;
+pub(crate) use text::{Dump, kind_name};
+pub(crate) use verdict::{Names, push_wait};
 
 #[cfg(all(test, not(any(wakeful_loom, miri))))]
 mod tests;

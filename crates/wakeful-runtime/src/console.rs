@@ -11,7 +11,10 @@
 //! the variables there is no thread, no descriptor and no signal handler. In a program with more
 //! rights than its user (set-user-id) the variables are ignored.
 
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod quit_signal;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod serve;
 mod settings;
 
 use crate::census::{Ask, Dump, Hang, Observer};
@@ -131,13 +134,28 @@ pub(crate) fn add_runtime(runtime: &SchedulerHandle, on_deadlock: Option<HangCal
 }
 
 impl Console {
+    #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    fn start_dumps(&self) -> io::Result<()> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "dumps on SIGQUIT are only supported on Linux, x86-64 and aarch64",
+        ))
+    }
+
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn start_dumps(self: &Arc<Self>) -> io::Result<()> {
         let mut requests = quit_signal::install()?;
+        let (mut server, opened) = serve::Server::new();
+        if let Err(error) = opened {
+            diagnostics::print(format_args!(
+                "the console has no socket: {error}. The program runs without it"
+            ));
+        }
         let console = self.clone();
         start_thread("wakeful-console", move || {
             let mut observer = Observer::new(records_from_start());
             loop {
-                requests.wait(console.settings.dump_interval);
+                server.serve(&mut requests, &console, &mut observer);
                 contain_panic(|| console.dump(&mut observer));
             }
         })

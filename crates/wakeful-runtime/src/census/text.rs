@@ -25,13 +25,23 @@ pub(crate) struct Dump {
 
 impl Dump {
     pub(crate) fn new(snapshot: Snapshot) -> Dump {
-        let Findings { verdicts, names } = find(&snapshot);
+        Dump::with_names(snapshot, Names::default())
+    }
+
+    /// Creates a dump in which locks and channels have these names, and others get new ones.
+    pub(crate) fn with_names(snapshot: Snapshot, names: Names) -> Dump {
+        let Findings { verdicts, names } = find(&snapshot, names);
         Dump { snapshot, hangs: verdicts.into_iter().map(Hang::new).collect(), names }
     }
 
     /// Returns what hangs, in the order in which it is printed.
     pub(crate) fn hangs(&self) -> &[Hang] {
         &self.hangs
+    }
+
+    /// Returns the names of locks and channels.
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
     }
 
     /// Writes the dump: first what hangs, then the rest, since the names in stacks take long.
@@ -465,7 +475,7 @@ fn push_list(into: &mut String, actors: &[&Actor]) {
 }
 
 /// What several actors wait for at different objects of one kind.
-fn kind_name(kind: WaitKind) -> &'static str {
+pub(crate) fn kind_name(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::Unknown => "something unknown",
         WaitKind::Turn => "a turn",

@@ -213,8 +213,9 @@ pub(crate) struct Findings {
     pub(crate) names: Names,
 }
 
-/// Finds the reasons why actors of the snapshot cannot go on.
-pub(crate) fn find(snapshot: &Snapshot) -> Findings {
+/// Finds the reasons why actors of the snapshot cannot go on. Objects that are not in `names` get a
+/// name.
+pub(crate) fn find(snapshot: &Snapshot, mut names: Names) -> Findings {
     let index = graph::Index::new(snapshot);
     let mut drafts = cores::find(snapshot, &index);
     facts::find(snapshot, &index, &mut drafts);
@@ -224,7 +225,6 @@ pub(crate) fn find(snapshot: &Snapshot) -> Findings {
         let first = verdict.members.first().map_or(0, |member| member.id);
         (verdict.grade, std::cmp::Reverse(actors), verdict.kind, first)
     });
-    let mut names = Names::default();
     let verdicts = drafts.into_iter().map(|draft| draft.finish(snapshot, &index, &mut names));
     let verdicts = verdicts.collect();
     Findings { verdicts, names }

@@ -1,0 +1,1 @@
+//! Which actor waits for which object, and which one holds it.
