@@ -29,7 +29,7 @@ pub(crate) use snapshot::{
 };
 pub(crate) use sort::sort_by_key;
 pub(crate) use text::{Dump, kind_name};
-pub(crate) use verdict::{Names, push_wait};
+pub(crate) use verdict::{Names, noun, push_actor, push_wait};
 
 #[cfg(all(test, not(any(wakeful_loom, miri))))]
 mod tests;

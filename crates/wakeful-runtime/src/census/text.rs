@@ -39,6 +39,10 @@ impl Dump {
         &self.hangs
     }
 
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
     /// Returns the names of locks and channels.
     pub(crate) fn names(&self) -> &Names {
         &self.names

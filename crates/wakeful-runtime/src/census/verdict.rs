@@ -41,7 +41,9 @@ mod explain;
 mod facts;
 mod graph;
 
-pub(crate) use explain::{LISTED_MAX, Names, push_actor, push_duration, push_runtime, push_wait};
+pub(crate) use explain::{
+    LISTED_MAX, Names, noun, push_actor, push_duration, push_runtime, push_wait,
+};
 
 /// An actor that was polled more recently than this may go on. Much longer than a census takes, so
 /// that all waiting actors in a verdict were seen to wait at the same time; a passing notification

@@ -75,7 +75,7 @@ pub(crate) fn push_runtime(into: &mut String, runtime: &RuntimeState) {
 }
 
 /// The noun for what is waited at.
-fn noun(kind: WaitKind) -> &'static str {
+pub(crate) fn noun(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::Mutex => "mutex",
         WaitKind::RwLockRead | WaitKind::RwLockWrite => "rwlock",

@@ -2,7 +2,7 @@
 
 use super::client::Answer;
 use super::json::{Object, Value, Writer};
-use super::{Process, rows, summary};
+use super::{Process, graph, rows, summary};
 use crate::census::{Ask, Dump, Names, Observer, Snapshot};
 use crate::console::{Console, DUMP_GAP};
 use std::time::Duration;
@@ -20,10 +20,12 @@ pub(super) struct Query<'a> {
 /// Adds the members of an answer, or says what is wrong with the request.
 type Respond = fn(&mut Query<'_>) -> Result<(), String>;
 
-const REQUESTS: [(&str, Respond); 4] = [
+const REQUESTS: [(&str, Respond); 6] = [
     ("summary", summary::summary),
     ("tasks", rows::tasks),
     ("groups", rows::groups),
+    ("graph", graph::graph),
+    ("objects", graph::list),
     ("dump", dump),
 ];
 
