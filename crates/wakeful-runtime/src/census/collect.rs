@@ -86,6 +86,8 @@ pub(crate) enum Ask<'a> {
     Suspects,
     /// The actors with these ids.
     These(&'a [u64]),
+    /// So many of all that wait, spread evenly.
+    Spread(usize),
     /// Some of each group.
     All,
 }
@@ -351,10 +353,15 @@ impl Observer {
                     Ask::None => false,
                     Ask::Suspects => actor.leaves.is_none() && waits_for_others(actor),
                     Ask::These(ids) => ids.contains(&actor.id),
-                    Ask::All => true,
+                    Ask::All | Ask::Spread(_) => true,
                 }
         };
         let mut suspects: Vec<_> = snapshot.actors.iter().filter(is_suspect).collect();
+        if let Ask::Spread(limit) = which {
+            // The ids are sorted already.
+            let (len, limit) = (suspects.len(), limit.min(suspects.len()));
+            return (0..limit).map(|at| suspects[at * len / limit].id).collect();
+        }
         sort_by_key(&mut suspects, |actor| (group_of(actor), actor.id));
         let mut chosen = Vec::new();
         let (mut group, mut in_group) = (None, 0);

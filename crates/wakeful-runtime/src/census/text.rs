@@ -80,7 +80,7 @@ impl Dump {
     /// Returns where the tasks wait that have answered, in the order of their ids.
     pub(crate) fn traces(&self) -> Vec<(Id, String)> {
         let resolved = &*frames::resolve();
-        let root = self.root(resolved);
+        let root = root_of(&self.snapshot, resolved);
         let mut traces = Vec::new();
         for actor in &self.snapshot.actors {
             let is_task = matches!(actor.kind, ActorKind::Task | ActorKind::LocalTask);
@@ -125,7 +125,7 @@ impl Dump {
     fn rest(&self, resolved: &Resolved) -> String {
         let mut names = self.names.clone();
         let mut into = String::new();
-        let root = self.root(resolved);
+        let root = root_of(&self.snapshot, resolved);
         if !self.hangs.is_empty() {
             into.push_str("\nWhere that is:\n");
         }
@@ -141,17 +141,6 @@ impl Dump {
         self.push_runtimes(&mut into);
         into.push_str("== end ==\n");
         into
-    }
-
-    /// Returns the directory that spawn sites are relative to, if a stack tells: where the program
-    /// was built.
-    fn root<'a>(&self, resolved: &'a Resolved) -> &'a str {
-        let sites = self.snapshot.actors.iter().filter_map(|actor| actor.site);
-        let mut files: Vec<&str> = sites.map(Location::file).collect();
-        sort(&mut files, |a, b| a < b);
-        files.dedup();
-        let root = |file: &&str| resolved.locations().find_map(|at| directory_of(at, file));
-        files.iter().find_map(root).unwrap_or("")
     }
 
     fn actor(&self, id: u64) -> Option<&Actor> {
@@ -362,6 +351,17 @@ pub(crate) struct ListedTask {
     pub(crate) type_name: &'static str,
     pub(crate) waits_for: Option<&'static str>,
     pub(crate) unchanged_for: Duration,
+}
+
+/// Returns the directory that spawn sites are relative to, if a stack tells: where the program was
+/// built.
+pub(crate) fn root_of<'a>(snapshot: &Snapshot, resolved: &'a Resolved) -> &'a str {
+    let sites = snapshot.actors.iter().filter_map(|actor| actor.site);
+    let mut files: Vec<&str> = sites.map(Location::file).collect();
+    sort(&mut files, |a, b| a < b);
+    files.dedup();
+    let root = |file: &&str| resolved.locations().find_map(|at| directory_of(at, file));
+    files.iter().find_map(root).unwrap_or("")
 }
 
 /// Returns what comes before `file` in `location`, which is `path:line:column`.

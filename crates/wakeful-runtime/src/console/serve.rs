@@ -12,12 +12,14 @@
 //! | `summary.rs` | runtimes and workers in figures |
 //! | `rows.rs` | tasks as rows that can be sorted and filtered; groups of them |
 //! | `graph.rs` | which actor waits for which object, and which one holds it |
+//! | `leaves.rs` | where tasks wait, as they say when they are asked |
 //! | `json.rs` | JSON |
 
 mod answer;
 mod client;
 mod graph;
 mod json;
+mod leaves;
 mod rows;
 mod socket;
 mod summary;

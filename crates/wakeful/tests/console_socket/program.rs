@@ -1,6 +1,6 @@
 //! A child process with a console, and clients of it.
 
-use crate::support::json::Json;
+use crate::json::Json;
 use std::fs::{self, DirBuilder};
 use std::io::{BufRead, BufReader, Read, Write, stdin};
 use std::os::unix::fs::DirBuilderExt;
@@ -89,6 +89,31 @@ impl Program {
                 panic!("{test} ended before it was ready: {:?}\n{errors}", child.wait());
             }
         }
+    }
+
+    /// Makes a command run `other` instead, with the same arguments and variables.
+    pub fn replace(command: &mut Command, mut other: Command) {
+        other.args(command.get_args());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => other.env(name, value),
+                None => other.env_remove(name),
+            };
+        }
+        other.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        *command = other;
+    }
+
+    /// Waits until `is_done`, for `limit` at most. Returns whether it is.
+    pub fn wait_until(&self, limit: Duration, mut is_done: impl FnMut() -> bool) -> bool {
+        let until = Instant::now() + limit;
+        while !is_done() {
+            if Instant::now() > until {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        true
     }
 
     /// Lets the program end. Returns what it printed to standard error.

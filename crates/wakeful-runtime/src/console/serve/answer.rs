@@ -2,7 +2,7 @@
 
 use super::client::Answer;
 use super::json::{Object, Value, Writer};
-use super::{Process, graph, rows, summary};
+use super::{Process, graph, leaves, rows, summary};
 use crate::census::{Ask, Dump, Names, Observer, Snapshot};
 use crate::console::{Console, DUMP_GAP};
 use std::time::Duration;
@@ -20,13 +20,15 @@ pub(super) struct Query<'a> {
 /// Adds the members of an answer, or says what is wrong with the request.
 type Respond = fn(&mut Query<'_>) -> Result<(), String>;
 
-const REQUESTS: [(&str, Respond); 6] = [
+const REQUESTS: [(&str, Respond); 8] = [
     ("summary", summary::summary),
     ("tasks", rows::tasks),
     ("groups", rows::groups),
+    ("task", leaves::task),
     ("graph", graph::graph),
     ("objects", graph::list),
     ("dump", dump),
+    ("stacks", leaves::stacks),
 ];
 
 /// Answers a line.

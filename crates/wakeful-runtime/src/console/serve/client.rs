@@ -149,6 +149,7 @@ impl Client {
 
     fn answer(&mut self, line: &[u8], answer: &mut AnswerLine<'_>) {
         let mut names = take(&mut self.names);
+        names.limit();
         let mut answered = None;
         contain_panic(|| answered = Some(answer(line, &mut names)));
         self.names = names;
