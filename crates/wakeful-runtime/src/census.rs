@@ -26,7 +26,7 @@ pub(crate) use collect::{Ask, Observer};
 pub(crate) use frames::{Frame, Resolved, resolve};
 pub use hang::Hang;
 pub(crate) use snapshot::{
-    Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot, WorkerState,
+    Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot, TaskFigures, WorkerState,
 };
 pub(crate) use sort::sort_by_key;
 pub(crate) use text::{Dump, kind_name, root_of};

@@ -241,6 +241,73 @@ fn rows_are_sorted_filtered_and_counted() {
 }
 
 #[test]
+fn tasks_are_recorded_while_a_client_is_connected() {
+    if is_program() {
+        let [many, one] = runtimes();
+        for runtime in [&many, &one] {
+            let ticker = async {
+                loop {
+                    sleep(Duration::from_millis(1)).await;
+                    wakeful::task::yield_now().await;
+                }
+            };
+            let builder = wakeful::task::Builder::new().name("ticker");
+            builder.spawn_on(ticker, runtime.handle()).unwrap();
+            runtime.spawn(async {
+                loop {
+                    wakeful::spawn(sleep(Duration::from_millis(50))).await.unwrap();
+                }
+            });
+        }
+        thread::spawn(move || one.block_on(pending::<()>()));
+        ready();
+        return many.shutdown_background();
+    }
+    let folder = Folder::new();
+    let program = Program::start("tasks_are_recorded_while_a_client_is_connected", &folder);
+    let mut client = Client::connect(&folder);
+    for runtime in [1, 2] {
+        let request = format!(r#"{{"get":"tasks","filter":"ticker","runtime":{runtime}}}"#);
+        let is_long = |tasks: &Json| {
+            let polls = tasks["rows"].list()[0].get("polls");
+            polls.is_some_and(|polls| polls.number() > 20)
+        };
+        let tasks = client.ask_until(&request, is_long);
+        let row = &tasks["rows"].list()[0];
+        assert_eq!((row["name"].text(), tasks["matching"].number()), ("ticker", 1));
+        assert!(row["wakes"].number() >= row["polls"].number() / 2, "{row:?}");
+        assert!(row["self_wakes"].number() > 5, "{row:?}");
+        assert!(row["busy_us"].number() >= row["last_poll_us"].number(), "{row:?}");
+        assert!(row["scheduled_us"].number() >= row["scheduled_max_us"].number(), "{row:?}");
+        let ago_us = tasks["time_us"].number().abs_diff(row["last_poll_at_us"].number());
+        assert!(ago_us < 10_000_000, "{tasks:?}");
+        assert_eq!(row.get("age_us"), None, "it was spawned before");
+        let new =
+            format!(r#"{{"get":"tasks","sort":"age_us","descending":true,"runtime":{runtime}}}"#);
+        let is_there = |tasks: &Json| tasks["rows"].list()[0].get("age_us").is_some();
+        client.ask_until(&new, is_there);
+    }
+    let summary = client.ask(r#"{"get":"summary"}"#);
+    assert!(summary["wakes"].number() > 40);
+    for name in ["poll_us", "scheduled_us"] {
+        let buckets = summary[name].list().iter().map(|bucket| bucket.list());
+        let counts: u64 = buckets.clone().map(|bucket| bucket[1].number()).sum();
+        assert!(counts > 40 && buckets.map(|bucket| bucket[0].number()).is_sorted());
+    }
+    let watched_us = summary["watched_us"].number();
+    assert!(watched_us <= summary["time_us"].number() && watched_us > 0);
+    let groups = client.ask(r#"{"get":"groups"}"#);
+    assert!(groups["rows"].list().iter().any(|row| row["polls"].number() > 20));
+    // Without a client nothing is recorded, and the figures begin anew with the next one.
+    drop(client);
+    thread::sleep(Duration::from_millis(300));
+    let mut client = Client::connect(&folder);
+    let summary = client.ask(r#"{"get":"summary"}"#);
+    assert!(summary["watched_us"].number() < watched_us + 200_000, "{summary:?}");
+    program.end();
+}
+
+#[test]
 fn wrong_requests_are_explained() {
     if is_program() {
         let _runtime = runtimes();

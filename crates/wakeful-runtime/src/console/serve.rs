@@ -34,6 +34,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
+use wakeful_task::recording;
 
 /// The limit on connected clients.
 const CLIENTS_MAX: usize = 4;
@@ -42,6 +43,8 @@ const CLIENTS_MAX: usize = 4;
 pub(super) struct Server {
     listener: Option<UnixListener>,
     clients: Vec<Client>,
+    /// Tasks are recorded while there are clients, or from the start.
+    recording: Option<recording::Guard>,
     process: Process,
 }
 
@@ -68,7 +71,7 @@ impl Server {
             Err(error) => (None, String::new(), Err(error)),
         };
         let process = Process { start, begun: Instant::now() };
-        (Server { listener, clients: Vec::new(), process }, result)
+        (Server { listener, clients: Vec::new(), recording: None, process }, result)
     }
 
     /// Serves clients until a dump is due.
@@ -83,6 +86,11 @@ impl Server {
         loop {
             let now = Instant::now();
             self.clients.retain(|client| !client.is_done(now));
+            if self.clients.is_empty() && !console.settings.watches {
+                self.recording = None;
+            } else if self.recording.is_none() {
+                self.recording = Some(recording::Guard::begin());
+            }
             fds.clear();
             fds.push(PollFd { fd: requests.fd(), events: POLLIN, revents: 0 });
             fds.extend(self.clients.iter().map(Client::poll_fd));

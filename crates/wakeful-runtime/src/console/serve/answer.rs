@@ -119,7 +119,14 @@ impl Query<'_> {
         }
     }
 
-    /// Looks at the process, and writes when that was.
+    /// Looks at the process as it is, and writes when that was.
+    pub(super) fn glance(&mut self) -> Snapshot {
+        let snapshot = self.observer.glance(&self.console.schedulers());
+        self.json.number_member("time_us", self.process.now_us());
+        snapshot
+    }
+
+    /// Looks at the process over some time, and writes when that was.
     pub(super) fn look(&mut self, gap: Duration, ask: Ask<'_>) -> Snapshot {
         let ask = if self.console.settings.asks { ask } else { Ask::None };
         let snapshot = self.observer.observe(&self.console.schedulers(), gap, ask);

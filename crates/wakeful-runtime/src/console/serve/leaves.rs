@@ -27,7 +27,7 @@ pub(super) fn task(query: &mut Query<'_>) -> Result<(), String> {
     let asks = query.flag("ask", false)?;
     let snapshot = match asks {
         true => query.look(ASK_GAP, Ask::These(&[wanted])),
-        false => query.look(Duration::ZERO, Ask::None),
+        false => query.glance(),
     };
     let Some(actor) = snapshot.actors.iter().find(|actor| number(actor.id) == wanted) else {
         return Err(format!("there is no task {wanted}: it has ended, or never was"));

@@ -3,7 +3,8 @@
 use super::answer::{Query, not_allowed};
 use super::json::Writer;
 use crate::census::{
-    Actor, ActorKind, ActorState, Ask, Names, Snapshot, kind_name, push_wait, sort_by_key,
+    Actor, ActorKind, ActorState, Ask, Names, Snapshot, TaskFigures, kind_name, push_wait,
+    sort_by_key,
 };
 use crate::console::Console;
 use std::borrow::Cow;
@@ -67,12 +68,13 @@ enum Cell<'a> {
 type Field = for<'a> fn(&'a Actor, &Clocks) -> Cell<'a>;
 
 /// The members of a row.
-const FIELDS: [(&str, Field); 15] = [
+const FIELDS: [(&str, Field); 25] = [
     ("id", |actor, _| Cell::Number(number(actor.id))),
     ("kind", |actor, _| text(kind(actor.kind))),
     ("runtime", |actor, _| some(Some(actor.runtime).filter(|runtime| *runtime != 0))),
-    ("name", |actor, _| match &actor.thread {
-        Some((_, name)) if !name.is_empty() => text(name),
+    ("name", |actor, _| match (&actor.name, &actor.thread) {
+        (Some(name), _) => text(name),
+        (None, Some((_, name))) if !name.is_empty() => text(name),
         _ => Cell::None,
     }),
     ("site", |actor, _| actor.site.map_or(Cell::None, |at| Cell::Text(at.to_string().into()))),
@@ -100,7 +102,20 @@ const FIELDS: [(&str, Field); 15] = [
     ("waits_for", |actor, _| {
         actor.last.map_or(Cell::None, |last| Cell::Wait(last.kind, last.detail))
     }),
-    ("unchanged_us", |actor, _| Cell::Number(actor.unchanged_for.as_micros() as u64)),
+    ("unchanged_us", |actor, _| Cell::Number(us(actor.unchanged_for))),
+    ("age_us", |actor, _| some(actor.age.map(us))),
+    ("polls", |actor, _| recorded(actor, |record| record.polls)),
+    ("busy_us", |actor, _| recorded(actor, |record| us(record.busy))),
+    ("last_poll_us", |actor, _| recorded(actor, |record| us(record.last_poll))),
+    ("last_poll_at_us", |actor, clocks| {
+        let ago = actor.record.and_then(|record| record.last_poll_ago);
+        some(ago.map(|ago| clocks.now_us.saturating_sub(us(ago))))
+    }),
+    ("wakes", |actor, _| recorded(actor, |record| record.wakes)),
+    ("self_wakes", |actor, _| recorded(actor, |record| record.self_wakes)),
+    ("woken_by", |actor, _| some(actor.record.and_then(|record| record.woken_by).map(number))),
+    ("scheduled_us", |actor, _| recorded(actor, |record| us(record.scheduled))),
+    ("scheduled_max_us", |actor, _| recorded(actor, |record| us(record.scheduled_max))),
     ("wakers", |actor, _| some(actor.wakers.map(|wakers| wakers as u64))),
     ("joinable", |actor, _| match actor.kind {
         ActorKind::Task | ActorKind::LocalTask => Cell::Bool(actor.has_join_handle),
@@ -110,6 +125,14 @@ const FIELDS: [(&str, Field); 15] = [
 
 /// The fields in which the text of `filter` is searched.
 const FILTERED: [usize; 4] = [3, 4, 5, 7];
+
+fn us(duration: Duration) -> u64 {
+    duration.as_micros() as u64
+}
+
+fn recorded(actor: &Actor, figure: fn(&TaskFigures) -> u64) -> Cell<'static> {
+    some(actor.record.as_ref().map(figure))
+}
 
 fn text(text: &str) -> Cell<'_> {
     Cell::Text(Cow::Borrowed(text))
@@ -215,7 +238,7 @@ pub(super) fn tasks(query: &mut Query<'_>) -> Result<(), String> {
     let limit = query.number("limit", ROWS_MAX as u64)?.unwrap_or(ROWS_DEFAULT) as usize;
     let runtime = query.number("runtime", u64::MAX)?;
     let filter = query.text("filter")?.unwrap_or_default().to_owned();
-    let snapshot = query.look(Duration::ZERO, Ask::None);
+    let snapshot = query.glance();
     let clocks = Clocks::read(query.console, query.process.now_us());
     let is_selected = |actor: &&Actor| {
         let has_text = |at: &usize| match FIELDS[*at].1(actor, &clocks) {
@@ -254,7 +277,7 @@ fn group_of(actor: &Actor) -> Group<'_> {
 }
 
 pub(super) fn groups(query: &mut Query<'_>) -> Result<(), String> {
-    let snapshot: Snapshot = query.look(Duration::ZERO, Ask::None);
+    let snapshot: Snapshot = query.glance();
     let clocks = Clocks { now_us: 0, runtimes: Vec::new() };
     let mut actors: Vec<&Actor> = snapshot.actors.iter().collect();
     sort_by_key(&mut actors, |actor| group_of(actor));
@@ -275,8 +298,13 @@ pub(super) fn groups(query: &mut Query<'_>) -> Result<(), String> {
             json.text_member("waits_for", kind_name(last.kind));
         }
         json.number_member("tasks", group.len() as u64);
+        let records: Vec<TaskFigures> = group.iter().filter_map(|actor| actor.record).collect();
+        if !records.is_empty() {
+            json.number_member("polls", records.iter().map(|record| record.polls).sum());
+            json.number_member("busy_us", us(records.iter().map(|record| record.busy).sum()));
+        }
         let longest = group.iter().map(|actor| actor.unchanged_for).max();
-        json.number_member("unchanged_max_us", longest.unwrap_or_default().as_micros() as u64);
+        json.number_member("unchanged_max_us", us(longest.unwrap_or_default()));
         json.close('}');
     }
     json.close(']');

@@ -7,6 +7,7 @@ use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::SchedulerHandle;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use wakeful_task::recording;
 
 /// For how long a worker has to be in the same user code to be called stuck.
 const STUCK_MIN: Duration = Duration::from_millis(2);
@@ -36,8 +37,12 @@ impl Counters<'_> {
 }
 
 pub(super) fn summary(query: &mut Query<'_>) -> Result<(), String> {
-    let snapshot = query.look(Duration::ZERO, Ask::None);
+    let snapshot = query.glance();
     let json = &mut query.json;
+    if let Some(since) = recording::since() {
+        json.number_member("watched_us", since.elapsed().as_micros() as u64);
+        put_totals(json);
+    }
     if let Ok(threads) = std::fs::read_dir("/proc/self/task") {
         json.number_member("threads", threads.count() as u64);
     }
@@ -80,6 +85,21 @@ pub(super) fn summary(query: &mut Query<'_>) -> Result<(), String> {
     }
     json.bool_member("incomplete", snapshot.is_incomplete);
     Ok(())
+}
+
+/// Writes what is recorded of all tasks together.
+fn put_totals(json: &mut Writer) {
+    let totals = recording::totals();
+    json.number_member("wakes", totals.wakes);
+    for (name, buckets) in [("poll_us", totals.polls), ("scheduled_us", totals.scheduled)] {
+        json.name(name).open('[');
+        for (exponent, count) in buckets.into_iter().enumerate().filter(|bucket| bucket.1 > 0) {
+            json.open('[').number(1 << exponent);
+            json.number(count);
+            json.close(']');
+        }
+        json.close(']');
+    }
 }
 
 fn put_runtime(json: &mut Writer, runtime: &RuntimeState) {
