@@ -465,6 +465,36 @@ fn a_program_that_is_stuck_answers() {
 }
 
 #[test]
+fn stalls_are_kept_while_a_client_is_connected() {
+    if is_program() {
+        let [many, _one] = runtimes();
+        many.spawn(async {
+            loop {
+                thread::sleep(Duration::from_millis(30));
+                sleep(Duration::from_millis(10)).await;
+            }
+        });
+        ready();
+        return many.shutdown_background();
+    }
+    let folder = Folder::new();
+    let program = Program::start("stalls_are_kept_while_a_client_is_connected", &folder);
+    let mut client = Client::connect(&folder);
+    let are_some = |stalls: &Json| stalls["rows"].list().len() > 2;
+    let stalls = client.ask_until(r#"{"get":"stalls"}"#, are_some);
+    let rows = stalls["rows"].list();
+    assert!(stalls["total"].number() >= rows.len() as u64);
+    for row in rows {
+        assert!(row["us"].number() >= 1_000 && row["at_us"].number() > 0, "{row:?}");
+        assert_eq!((row["runtime"].number(), row["task"].number()), (1, 1));
+        assert!(row["site"].text().contains("console_socket.rs:"));
+        assert!(row["text"].text().contains("has blocked worker"), "{row:?}");
+    }
+    assert!(rows.iter().rev().map(|row| row["at_us"].number()).is_sorted(), "the newest first");
+    program.end();
+}
+
+#[test]
 fn a_dump_is_still_made_on_a_signal() {
     if is_program() {
         let _runtimes = runtimes();

@@ -9,7 +9,7 @@
 //! | `socket.rs` | where the socket is, who may connect; calls of the operating system |
 //! | `client.rs` | one connection: lines in, lines out |
 //! | `answer.rs` | what each request is answered with |
-//! | `summary.rs` | runtimes and workers in figures |
+//! | `summary.rs` | runtimes and workers in figures; stalls |
 //! | `rows.rs` | tasks as rows that can be sorted and filtered; groups of them |
 //! | `graph.rs` | which actor waits for which object, and which one holds it |
 //! | `leaves.rs` | where tasks wait, as they say when they are asked |

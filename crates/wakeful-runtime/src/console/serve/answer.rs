@@ -20,13 +20,14 @@ pub(super) struct Query<'a> {
 /// Adds the members of an answer, or says what is wrong with the request.
 type Respond = fn(&mut Query<'_>) -> Result<(), String>;
 
-const REQUESTS: [(&str, Respond); 8] = [
+const REQUESTS: [(&str, Respond); 9] = [
     ("summary", summary::summary),
     ("tasks", rows::tasks),
     ("groups", rows::groups),
     ("task", leaves::task),
     ("graph", graph::graph),
     ("objects", graph::list),
+    ("stalls", summary::stalls),
     ("dump", dump),
     ("stacks", leaves::stacks),
 ];

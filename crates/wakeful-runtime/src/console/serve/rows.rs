@@ -3,8 +3,7 @@
 use super::answer::{Query, not_allowed};
 use super::json::Writer;
 use crate::census::{
-    Actor, ActorKind, ActorState, Ask, Names, Snapshot, TaskFigures, kind_name, push_wait,
-    sort_by_key,
+    Actor, ActorKind, ActorState, Names, Snapshot, TaskFigures, kind_name, push_wait, sort_by_key,
 };
 use crate::console::Console;
 use std::borrow::Cow;

@@ -2,9 +2,10 @@
 
 use super::answer::Query;
 use super::json::Writer;
-use crate::census::{Actor, Ask, Flavor, RuntimeState, Snapshot, WorkerState};
+use crate::census::{Actor, Flavor, RuntimeState, Snapshot, WorkerState};
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::SchedulerHandle;
+use crate::stall::recent_stalls;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use wakeful_task::recording;
@@ -195,4 +196,34 @@ fn put_workers(
         json.close('}');
     }
     json.close(']');
+}
+
+/// Answers `stalls`.
+pub(super) fn stalls(query: &mut Query<'_>) -> Result<(), String> {
+    let total: u64 =
+        query.console.schedulers().iter().map(|one| one.stalls().metrics.stalls()).sum();
+    let json = &mut query.json;
+    json.number_member("time_us", query.process.now_us());
+    json.number_member("total", total);
+    json.name("rows").open('[');
+    for recent in recent_stalls() {
+        let stall = &recent.stall;
+        let at = recent.at.saturating_duration_since(query.process.begun);
+        json.open('{').number_member("at_us", at.as_micros() as u64);
+        json.number_member("us", stall.duration.as_micros() as u64);
+        json.number_member("runtime", recent.runtime);
+        if let Some(worker) = stall.worker {
+            json.number_member("worker", worker as u64);
+        }
+        if let Some(task) = stall.task_id() {
+            json.number_member("task", task.as_u64());
+        }
+        if let Some(site) = stall.spawned_at() {
+            json.text_member("site", &site.to_string());
+        }
+        json.text_member("text", &stall.to_string());
+        json.close('}');
+    }
+    json.close(']');
+    Ok(())
 }
