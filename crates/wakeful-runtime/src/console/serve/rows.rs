@@ -309,3 +309,28 @@ pub(super) fn groups(query: &mut Query<'_>) -> Result<(), String> {
     json.close(']');
     Ok(())
 }
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::*;
+    use wakeful_base::waiting::WAIT_KINDS;
+
+    #[test]
+    fn kinds_of_waits_have_their_names_in_snake_case() {
+        for kind in WAIT_KINDS {
+            let mut name = String::new();
+            for c in format!("{kind:?}").chars() {
+                if c.is_uppercase() && !name.is_empty() {
+                    name.push('_');
+                }
+                name.extend(c.to_lowercase());
+            }
+            assert_eq!(wait_name(kind), name);
+        }
+    }
+
+    #[test]
+    fn filters_look_into_names_sites_types_and_waits() {
+        assert_eq!(FILTERED.map(|at| FIELDS[at].0), ["name", "site", "type", "wait"]);
+    }
+}
