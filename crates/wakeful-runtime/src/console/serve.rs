@@ -6,7 +6,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `socket.rs` | where the socket is, who may connect; calls of the operating system |
+//! | `socket.rs` | where the socket is, which peers may connect; calls of the operating system |
 //! | `client.rs` | one connection: lines in, lines out |
 //! | `answer.rs` | what each request is answered with |
 //! | `summary.rs` | runtimes and workers in figures; stalls |

@@ -1,4 +1,4 @@
-//! Where the socket is, who may connect, and when there is none.
+//! Where the socket is, which users may connect, and when there is none.
 
 use crate::program::{Client, Folder, Program, is_program, ready};
 use crate::{first_bytes, runtimes};

@@ -1,7 +1,7 @@
 //! The socket's place in the file system, and which peers may connect.
 //!
-//! The folder is the user's own, with mode 0700, so that no other user reaches the socket or can
-//! put a file of his in its place. The kernel's word for the peer is checked all the same.
+//! The folder belongs to the user and has mode 0700, so that other users can neither reach the socket
+//! nor replace it. What the kernel says of the peer is checked as well.
 
 use std::ffi::{CString, OsString, c_int, c_ulong, c_void};
 use std::fs::{self, DirBuilder, Permissions};
