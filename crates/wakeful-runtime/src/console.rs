@@ -1,8 +1,9 @@
-//! The console: dumps on a signal, and reports of deadlocks, for programs that know nothing of it.
+//! The console: dumps on a signal, a socket for tools, and reports of deadlocks, for programs that
+//! know nothing of it.
 //!
 //! | variable | effect |
 //! |---|---|
-//! | `WAKEFUL_CONSOLE` | `SIGQUIT` prints a dump, and the program goes on |
+//! | `WAKEFUL_CONSOLE` | `SIGQUIT` prints a dump, and the program goes on; tools may connect |
 //! | `WAKEFUL_CONSOLE=500ms` | the same, and there is a dump every 500 ms |
 //! | `WAKEFUL_DEADLOCK_REPORT` | each certain hang is printed once, when it is found |
 //! | `WAKEFUL_DUMP` | the file to which both are appended, instead of standard error |

@@ -36,7 +36,7 @@ impl Writer {
     }
 
     fn begin_value(&mut self) {
-        if !self.text.ends_with(['{', '[', ':', '\n']) && !self.text.is_empty() {
+        if !self.text.ends_with(['{', '[', ':']) && !self.text.is_empty() {
             self.text.push(',');
         }
     }

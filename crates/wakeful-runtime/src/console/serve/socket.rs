@@ -1,7 +1,7 @@
 //! The socket's place in the file system, and which peers may connect.
 //!
-//! The folder belongs to the user and has mode 0700, so that other users can neither reach the socket
-//! nor replace it. What the kernel says of the peer is checked as well.
+//! The folder belongs to the user and has mode 0700, so that other users can neither reach the
+//! socket nor replace it. What the kernel says of the peer is checked as well.
 
 use std::ffi::{CString, OsString, c_int, c_ulong, c_void};
 use std::fs::{self, DirBuilder, Permissions};
@@ -192,9 +192,10 @@ pub(super) fn wait(fds: &mut [PollFd], timeout: Option<Duration>) {
     // SAFETY: the slice is valid, and the kernel writes to `revents` of its elements only.
     let result = unsafe { poll(fds.as_mut_ptr(), fds.len() as c_ulong, timeout_ms) };
     let is_closed = |fd: &PollFd| fd.revents & POLLNVAL != 0;
-    if result < 0 || fds.iter().any(is_closed) {
-        // A signal, or the process has closed a descriptor behind the console's back. In the latter
-        // case this keeps the thread from using up a CPU.
+    let is_signal = result < 0 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted;
+    if result < 0 && !is_signal || fds.iter().any(is_closed) {
+        // The process has closed a descriptor behind the console's back, or the kernel has no
+        // memory. This keeps the thread from using up a CPU.
         std::thread::sleep(Duration::from_millis(100));
     }
 }
