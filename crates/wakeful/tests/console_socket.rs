@@ -145,6 +145,14 @@ fn what_tasks_do_is_told() {
     let dump = client.ask(r#"{"get":"dump","ask":true}"#);
     assert!(dump["text"].text().contains("deadlock (certain): task"), "{dump:?}");
     assert!(dump["text"].text().ends_with("== end ==\n"));
+    // An object has one name for a client, and no other object has it.
+    let names = client.ask(r#"{"get":"objects"}"#);
+    for object in names["rows"].list() {
+        if object["waiting_total"].number() > 0 {
+            let label = object["label"].text();
+            assert!(dump["text"].text().contains(label), "{label} in {dump:?}");
+        }
+    }
 
     let locks = client.ask(&format!(
         r#"{{"get":"task","task":{},"ask":true}}"#,

@@ -51,7 +51,13 @@ impl Dump {
     /// Writes the dump: first what hangs, then the rest, since the names in stacks take long.
     pub(crate) fn write(&self, out: &mut dyn FnMut(&str)) {
         out(&self.head(std::process::id(), SystemTime::now()));
-        out(&self.rest(&frames::resolve()));
+        out(&self.rest(&frames::resolve(), &mut self.names.clone()));
+    }
+
+    /// Returns all that [`write`](Self::write) writes. Locks and channels that get their names here
+    /// are added to `names`, which must have those of the dump.
+    pub(crate) fn to_text_with(&self, names: &mut Names) -> String {
+        self.head(std::process::id(), SystemTime::now()) + &self.rest(&frames::resolve(), names)
     }
 
     /// Returns all that [`write`](Self::write) writes.
@@ -122,8 +128,7 @@ impl Dump {
         into
     }
 
-    fn rest(&self, resolved: &Resolved) -> String {
-        let mut names = self.names.clone();
+    fn rest(&self, resolved: &Resolved, names: &mut Names) -> String {
         let mut into = String::new();
         let root = root_of(&self.snapshot, resolved);
         if !self.hangs.is_empty() {
@@ -135,8 +140,8 @@ impl Dump {
                 self.push_member(&mut into, verdict.kind, member, resolved, root);
             }
         }
-        self.push_groups(&mut into, &mut names);
-        self.push_stacks(&mut into, resolved, &mut names, root);
+        self.push_groups(&mut into, names);
+        self.push_stacks(&mut into, resolved, names, root);
         self.push_workers(&mut into);
         self.push_runtimes(&mut into);
         into.push_str("== end ==\n");

@@ -156,7 +156,7 @@ pub(super) fn not_allowed<'a>(
 
 fn dump(query: &mut Query<'_>) -> Result<(), String> {
     let ask = if query.flag("ask", false)? { Ask::All } else { Ask::None };
-    let text = query.look_for_hangs(ask).to_text();
+    let text = query.look_for_hangs(ask).to_text_with(query.names);
     query.json.text_member("text", &text);
     Ok(())
 }
