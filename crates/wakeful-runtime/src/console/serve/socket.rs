@@ -57,11 +57,11 @@ pub(super) fn listen() -> io::Result<(UnixListener, String)> {
     remove_dead(&folder);
     let start = start_time()?;
     let path = folder.join(format!("{}-{start}.sock", process::id()));
-    let in_context = |error: io::Error| io::Error::new(error.kind(), format!("{path:?}: {error}"));
-    let listener = UnixListener::bind(&path).map_err(in_context)?;
+    let listener = UnixListener::bind(&path).map_err(|error| named(&path, &error))?;
     // Before anything can fail: the file exists.
     remove_at_exit(&path);
-    fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(in_context)?;
+    let mode = Permissions::from_mode(0o600);
+    fs::set_permissions(&path, mode).map_err(|error| named(&path, &error))?;
     listener.set_nonblocking(true)?;
     Ok((listener, start))
 }
@@ -72,7 +72,8 @@ fn folder() -> io::Result<PathBuf> {
     match base.filter(|base| base.is_absolute()) {
         Some(base) => {
             // A program of another user, such as root's, must not create a folder here.
-            if fs::metadata(&base)?.uid() != geteuid() {
+            let metadata = fs::metadata(&base).map_err(|error| named(&base, &error))?;
+            if metadata.uid() != geteuid() {
                 return Err(refuse(&base, "belongs to another user"));
             }
             checked(base.join("wakeful"))
@@ -85,12 +86,12 @@ fn folder() -> io::Result<PathBuf> {
 fn checked(folder: PathBuf) -> io::Result<PathBuf> {
     match DirBuilder::new().mode(0o700).create(&folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(io::Error::new(error.kind(), format!("{folder:?}: {error}")));
+            return Err(named(&folder, &error));
         }
         Ok(()) | Err(_) => {}
     }
     // Not of what a symbolic link points to.
-    let metadata = fs::symlink_metadata(&folder)?;
+    let metadata = fs::symlink_metadata(&folder).map_err(|error| named(&folder, &error))?;
     if !metadata.is_dir() {
         return Err(refuse(&folder, "is no folder, or a symbolic link"));
     }
@@ -101,6 +102,11 @@ fn checked(folder: PathBuf) -> io::Result<PathBuf> {
         return Err(refuse(&folder, "has a mode that lets other users in"));
     }
     Ok(folder)
+}
+
+/// Adds the path to an error.
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{path:?}: {error}"))
 }
 
 fn refuse(folder: &Path, what_is_wrong: &str) -> io::Error {
