@@ -397,13 +397,13 @@ fn clients_that_misbehave_do_not_disturb_others() {
     let mut half = Client::connect(&folder);
     half.send("{\"get\":\"summ");
     for _ in 0..20 {
-        let mut gone = Client::connect(&folder);
+        let mut gone = Client::connect_once_free(&folder);
         gone.send(&many_rows);
         drop(gone);
-        let mut gone = Client::connect(&folder);
+        let mut gone = Client::connect_once_free(&folder);
         gone.send("{\"get\":\"ta");
     }
-    let mut deaf = Client::connect(&folder);
+    let mut deaf = Client::connect_once_free(&folder);
     deaf.send(&many_rows);
     let began = Instant::now();
     for _ in 0..20 {

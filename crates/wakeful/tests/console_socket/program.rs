@@ -162,6 +162,19 @@ impl Client {
         Client::connect_to(&sockets[0])
     }
 
+    /// The same, once the program has noticed that other clients are gone.
+    pub fn connect_once_free(folder: &Folder) -> Client {
+        let until = Instant::now() + Duration::from_secs(20);
+        loop {
+            let client = Client::connect(folder);
+            if client.hello.get("error").is_none() {
+                return client;
+            }
+            assert!(Instant::now() < until, "the places of clients that are gone stay taken");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     pub fn connect_to(socket: &Path) -> Client {
         let stream = UnixStream::connect(socket).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
