@@ -1,6 +1,7 @@
 //! JSON as the console's socket needs it: a writer, and a parser of flat objects.
 //!
-//! Neither is generic, since every program carries this code.
+//! Neither is generic, and the writer's functions are not inlined at their many callers, since every
+//! program carries this code.
 
 use std::str;
 
@@ -42,23 +43,27 @@ impl Writer {
     }
 
     /// Begins an object or array, which [`close`](Self::close) ends.
+    #[inline(never)]
     pub(super) fn open(&mut self, bracket: char) -> &mut Writer {
         self.begin_value();
         self.text.push(bracket);
         self
     }
 
+    #[inline(never)]
     pub(super) fn close(&mut self, bracket: char) {
         self.text.push(bracket);
     }
 
     /// Writes the name of a member, whose value must follow.
+    #[inline(never)]
     pub(super) fn name(&mut self, name: &str) -> &mut Writer {
         self.text(name);
         self.text.push(':');
         self
     }
 
+    #[inline(never)]
     pub(super) fn number(&mut self, number: u64) {
         self.begin_value();
         self.digits(number);
@@ -81,6 +86,7 @@ impl Writer {
         self.text.push_str(json);
     }
 
+    #[inline(never)]
     pub(super) fn text(&mut self, text: &str) {
         self.begin_value();
         self.text.push('"');
@@ -101,19 +107,23 @@ impl Writer {
         self.text.push('"');
     }
 
+    #[inline(never)]
     pub(super) fn text_member(&mut self, name: &str, text: &str) {
         self.name(name).text(text);
     }
 
+    #[inline(never)]
     pub(super) fn number_member(&mut self, name: &str, number: u64) {
         self.name(name).number(number);
     }
 
+    #[inline(never)]
     pub(super) fn bool_member(&mut self, name: &str, value: bool) {
         self.name(name).bool(value);
     }
 
     /// Writes an object as text: names to compare.
+    #[inline(never)]
     pub(super) fn address(&mut self, address: u64) {
         self.begin_value();
         self.text.push('"');
