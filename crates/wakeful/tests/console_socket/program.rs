@@ -76,17 +76,18 @@ impl Program {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         configure(&mut command);
         let mut child = command.spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let mut program = Program { child, lines };
         loop {
             let mut line = String::new();
-            let len = lines.read_line(&mut line).unwrap();
+            let len = program.lines.read_line(&mut line).unwrap();
             if line.contains(READY) {
-                return Program { child, lines };
+                return program;
             }
             if len == 0 {
                 let mut errors = String::new();
-                child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
-                panic!("{test} ended before it was ready: {:?}\n{errors}", child.wait());
+                program.child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+                panic!("{test} ended before it was ready: {:?}\n{errors}", program.child.wait());
             }
         }
     }
