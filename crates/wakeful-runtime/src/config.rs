@@ -5,7 +5,7 @@ use crate::task_meta::TaskMeta;
 use std::sync::Arc;
 use std::time::Duration;
 use wakeful_base::catch_panic::contain_panic;
-use wakeful_task::Header;
+use wakeful_task::{Header, Runnable, recording};
 
 pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
 pub(crate) type TaskCallback = Arc<dyn Fn(&TaskMeta<'_>) + Send + Sync>;
@@ -69,6 +69,22 @@ pub(crate) struct TaskHooks {
     pub before_poll: Option<TaskCallback>,
     pub after_poll: Option<TaskCallback>,
     pub terminate: Option<TaskCallback>,
+}
+
+impl TaskHooks {
+    /// Notes whether there are hooks, for all runtimes of the process.
+    pub(crate) fn announce(&self) {
+        if self.spawn.is_some() || self.before_poll.is_some() || self.after_poll.is_some() {
+            recording::note_hooks();
+        }
+    }
+
+    /// Records a new task if that is on, and calls the hook for it.
+    #[cold]
+    pub(crate) fn observe_spawn(&self, runnable: &Runnable) {
+        runnable.record_spawn();
+        call_for(&self.spawn, runnable);
+    }
 }
 
 /// Calls a hook, if it is set.

@@ -1,12 +1,15 @@
 //! The part of a task that is the same for all types of futures.
 
 use crate::id::Id;
+use crate::record::{Origin, TaskFigures};
+use crate::recording;
 use crate::state::{Outcome, Phase, TaskState};
 use std::fmt;
 use std::mem::offset_of;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::task::Context;
+use std::time::Duration;
 use wakeful_base::list::{Link, Links};
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::AtomicPtr;
@@ -46,7 +49,7 @@ pub(crate) enum PollResult {
 #[repr(C)]
 pub struct Header {
     owned: Links<Header>,
-    spawned_at: &'static Location<'static>,
+    pub(crate) origin: Origin,
     pub(crate) home: UnsafeCell<NonNull<()>>,
     pub(crate) vtable: &'static Vtable,
     /// The task's id, and a word: while the task is scheduled, the next entry of an intrusive
@@ -70,7 +73,7 @@ impl Header {
     ) -> Header {
         Header {
             owned: Links::new(),
-            spawned_at,
+            origin: Origin::new(spawned_at),
             home: UnsafeCell::new(home),
             vtable,
             slot: WaitSlot::new(id.as_u64()),
@@ -94,7 +97,23 @@ impl Header {
 
     /// Returns where the task was spawned.
     pub fn spawned_at(&self) -> &'static Location<'static> {
-        self.spawned_at
+        self.origin.location()
+    }
+
+    /// Returns the task's name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        self.origin.name()
+    }
+
+    /// Returns what is recorded of the task, if it has been polled or spawned since recording
+    /// began. `now` is the time in [`ticks`](wakeful_base::ticks).
+    pub fn figures(&self, now: u64) -> Option<TaskFigures> {
+        self.origin.record()?.read(recording::epoch()?, now)
+    }
+
+    /// Returns how long ago the task was spawned. `None` if it was not recorded then.
+    pub fn age(&self, now: u64) -> Option<Duration> {
+        self.origin.record()?.age(now)
     }
 
     /// Returns the name of the future's type.
@@ -134,8 +153,12 @@ impl Header {
     }
 }
 
-/// The bytes of a header, copied while the task may have been freed.
-pub struct HeaderCopy([u8; size_of::<Header>()]);
+/// What the header of a task said when it was copied, which may have been freed then.
+pub struct HeaderCopy {
+    id: u64,
+    /// The address of the location.
+    site: usize,
+}
 
 impl Header {
     /// Copies the header of a task that may be freed at any moment. The kernel makes the copy, so
@@ -144,22 +167,30 @@ impl Header {
     ///
     /// The caller has to find out afterwards whether the task was alive all the time.
     pub fn copy_of(task: TaskRef) -> Option<HeaderCopy> {
-        let mut copy = HeaderCopy([0; size_of::<Header>()]);
-        read_own_memory(task.as_ptr().expose_provenance(), &mut copy.0)?;
-        Some(copy)
+        let header = task.as_ptr().expose_provenance();
+        let word = |address| Some(usize::from_ne_bytes(read_own_memory(address)?));
+        let origin = word(header + offset_of!(Header, origin))?;
+        Some(HeaderCopy {
+            id: u64::from_ne_bytes(read_own_memory(
+                header + offset_of!(Header, slot) + WaitSlot::ID_OFFSET,
+            )?),
+            site: Origin::location_addr(origin, word)?,
+        })
     }
 }
 
 #[cfg(target_os = "linux")]
-fn read_own_memory(address: usize, into: &mut [u8]) -> Option<()> {
+fn read_own_memory<const LEN: usize>(address: usize) -> Option<[u8; LEN]> {
     use std::os::unix::fs::FileExt;
 
+    let mut copy = [0; LEN];
     let memory = std::fs::File::open("/proc/self/mem").ok()?;
-    memory.read_exact_at(into, address as u64).ok()
+    memory.read_exact_at(&mut copy, address as u64).ok()?;
+    Some(copy)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn read_own_memory(_: usize, _: &mut [u8]) -> Option<()> {
+fn read_own_memory<const LEN: usize>(_: usize) -> Option<[u8; LEN]> {
     None
 }
 
@@ -169,16 +200,9 @@ impl HeaderCopy {
     /// # Safety
     /// The task must have been alive while the copy was made.
     pub unsafe fn id_and_site(&self) -> (u64, &'static Location<'static>) {
-        let field = |offset: usize| self.0[offset..].first_chunk().copied().unwrap_or_default();
-        let id = u64::from_ne_bytes(field(offset_of!(Header, slot) + WaitSlot::ID_OFFSET));
-        let site = usize::from_ne_bytes(self.word(offset_of!(Header, spawned_at)));
-        // SAFETY: by contract these are the bytes of a `&'static Location`, which has no
-        // provenance that it would not share with its static.
-        (id, unsafe { &*std::ptr::with_exposed_provenance::<Location<'static>>(site) })
-    }
-
-    fn word(&self, offset: usize) -> [u8; size_of::<usize>()] {
-        self.0[offset..].first_chunk().copied().unwrap_or_default()
+        // SAFETY: by contract this is the address of a `&'static Location`, which has no provenance
+        // that it would not share with its static.
+        (self.id, unsafe { &*std::ptr::with_exposed_provenance::<Location<'static>>(self.site) })
     }
 }
 
@@ -192,7 +216,7 @@ impl fmt::Debug for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Task")
             .field("id", &self.id())
-            .field("spawned_at", &self.spawned_at)
+            .field("spawned_at", &self.spawned_at())
             .finish()
     }
 }

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use wakeful_base::threads::{self, BlockOn, ThreadRecord, ThreadRole};
+use wakeful_base::ticks;
 use wakeful_base::waiting::{self, Asking, Leaves, WaitKind, Waits, holdings};
 use wakeful_task::{Phase, Retained};
 
@@ -55,12 +56,13 @@ const ASKED_PER_GROUP_MAX: usize = 16;
 /// How many times the gap between two walks is divided, to see which tasks never wait.
 const SAMPLES: u32 = 10;
 
-/// One census at a time: each reads the number of references, and takes references itself.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// What the last census saw, sorted by id: the marks that it left in notes are only of use together
+/// with this. One census at a time: each reads the number of references, and takes some itself.
+static SEEN: Mutex<Vec<SeenActor>> = Mutex::new(Vec::new());
 
-/// Takes censuses, and remembers since when actors have stood still.
+/// Takes censuses. All observers of the process know together since when actors have stood still.
 pub(crate) struct Observer {
-    /// Sorted by id.
+    /// Empty between censuses. A panic leaves [`SEEN`] empty, and then all actors are new.
     seen: Vec<SeenActor>,
     /// Holders of permits and users of channels have been recorded since before the first runtime.
     is_recorded_from_start: bool,
@@ -85,6 +87,8 @@ pub(crate) enum Ask<'a> {
     Suspects,
     /// The actors with these ids.
     These(&'a [u64]),
+    /// So many of all that wait, spread evenly.
+    Spread(usize),
     /// Some of each group.
     All,
 }
@@ -121,7 +125,7 @@ struct WalkedProcess {
 }
 
 impl Observer {
-    /// Creates an observer that has not seen anything yet.
+    /// Creates an observer.
     pub(crate) fn new(is_recorded_from_start: bool) -> Observer {
         Observer { seen: Vec::new(), is_recorded_from_start }
     }
@@ -134,7 +138,8 @@ impl Observer {
         gap: Duration,
         ask: Ask<'_>,
     ) -> Snapshot {
-        let _one = lock(&ONE_AT_A_TIME);
+        let mut seen = lock(&SEEN);
+        self.seen = std::mem::take(&mut *seen);
         let patience = if gap.is_zero() { Patience::OFTEN } else { Patience::ONCE };
         let mut before = walk_all(runtimes, patience);
         self.update(&before);
@@ -153,7 +158,14 @@ impl Observer {
         if ask != Ask::None {
             self.ask(&mut snapshot, after, ask, patience);
         }
+        *seen = std::mem::take(&mut self.seen);
         snapshot
+    }
+
+    /// Takes a census for a tool that watches the process: one look, which polls no task and does
+    /// not wait for threads that are stuck.
+    pub(crate) fn glance(&mut self, runtimes: &[SchedulerHandle]) -> Snapshot {
+        self.observe(runtimes, Duration::ZERO, Ask::None)
     }
 
     fn seen(&self, id: u64) -> Option<&SeenActor> {
@@ -217,6 +229,7 @@ impl Observer {
     ) -> Snapshot {
         let records = threads::all();
         let mut actors = Vec::new();
+        let now = ticks::now();
         let unchanged_for =
             |id: u64| self.seen(id).map_or(Duration::ZERO, |seen| after.at - seen.since);
         for runtime in &after.runtimes {
@@ -250,6 +263,9 @@ impl Observer {
                     polls: if is_restless { polls / restless.len() as u64 } else { 0 },
                     busy_for: if is_restless { after.at - before.at } else { Duration::ZERO },
                     thread: None,
+                    name: task.name().map(Box::from),
+                    record: task.figures(now),
+                    age: task.age(now),
                 });
             }
         }
@@ -340,10 +356,15 @@ impl Observer {
                     Ask::None => false,
                     Ask::Suspects => actor.leaves.is_none() && waits_for_others(actor),
                     Ask::These(ids) => ids.contains(&actor.id),
-                    Ask::All => true,
+                    Ask::All | Ask::Spread(_) => true,
                 }
         };
         let mut suspects: Vec<_> = snapshot.actors.iter().filter(is_suspect).collect();
+        if let Ask::Spread(limit) = which {
+            // The ids are sorted already.
+            let (len, limit) = (suspects.len(), limit.min(suspects.len()));
+            return (0..limit).map(|at| suspects[at * len / limit].id).collect();
+        }
         sort_by_key(&mut suspects, |actor| (group_of(actor), actor.id));
         let mut chosen = Vec::new();
         let (mut group, mut in_group) = (None, 0);
@@ -713,6 +734,9 @@ fn add_thread(
         polls: 0,
         busy_for: Duration::ZERO,
         thread: thread.clone(),
+        name: None,
+        record: None,
+        age: None,
     };
     let job = record.job();
     if let Some((id, site)) = job {
@@ -754,6 +778,9 @@ fn add_unlisted(actors: &mut Vec<Actor>, runtime: &WalkedRuntime) {
             polls: 0,
             busy_for: Duration::ZERO,
             thread: None,
+            name: None,
+            record: None,
+            age: None,
         });
     };
     for stuck in &runtime.stuck {
@@ -786,6 +813,9 @@ fn add_queued_jobs(actors: &mut Vec<Actor>, walked: &WalkedProcess) {
                 polls: 0,
                 busy_for: Duration::ZERO,
                 thread: None,
+                name: None,
+                record: None,
+                age: None,
             });
         }
     }

@@ -817,6 +817,7 @@ impl Builder {
     }
 
     fn config(&self) -> Config {
+        self.hooks.announce();
         Config {
             global_queue_interval: self.global_queue_interval,
             event_interval: self.event_interval,

@@ -26,7 +26,9 @@ use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::{hint, seq_cst_for_loom};
 use wakeful_base::threads::{BlockedOn, RootWaker};
 use wakeful_base::{Parker, budget, call_now};
-use wakeful_task::{FinishingTask, Outcome, Polled, Runnable, RunningTask, TaskRef, is_waker_of};
+use wakeful_task::{
+    FinishingTask, Outcome, Polled, Runnable, RunningTask, TaskRef, is_waker_of, recording,
+};
 
 /// After how many looks at the driver a busy thread updates its busy time. If all tasks yield,
 /// there is a look every few polls, and reading the clock costs as much as one of those.
@@ -362,22 +364,40 @@ impl DriveContext {
     /// Polls one task and settles or ends it. Runs user code.
     fn poll(&self, runnable: Runnable) {
         self.scheduler.metrics.polls.add(1);
-        let hooks = &self.scheduler.config.hooks;
-        config::call_for(&hooks.before_poll, &runnable);
-        self.scheduler.polling.store(runnable.task().as_ptr(), Relaxed);
-        let polled = if self.reports_stalls {
-            stall::run_task(runnable.id(), runnable.spawned_at(), || runnable.run())
+        let polled = if recording::has_observers() {
+            self.poll_observed(runnable)
         } else {
-            runnable.run()
+            self.run(runnable, Runnable::run)
         };
-        self.scheduler.polling.store(ptr::null_mut(), Relaxed);
-        // SAFETY: `polled` holds the scheduler's reference to the task, whether the task is pending
-        // or has ended.
-        config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
         match polled {
             Polled::Pending(running) => self.settle(running),
             Polled::Ended(ended) => self.end(ended),
         }
+    }
+
+    #[cold]
+    fn poll_observed(&self, runnable: Runnable) -> Polled {
+        let hooks = &self.scheduler.config.hooks;
+        config::call_for(&hooks.before_poll, &runnable);
+        let yields = || self.with_core(|core| core.yielding);
+        let polled = self.run(runnable, |runnable| runnable.run_observed(yields));
+        // SAFETY: `polled` holds the scheduler's reference to the task, whether the task is pending
+        // or has ended.
+        config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
+        polled
+    }
+
+    /// Polls a task with `run`, and lets others know that it is being polled.
+    #[inline]
+    fn run(&self, runnable: Runnable, run: impl FnOnce(Runnable) -> Polled) -> Polled {
+        self.scheduler.polling.store(runnable.task().as_ptr(), Relaxed);
+        let polled = if self.reports_stalls {
+            stall::run_task(runnable.id(), runnable.spawned_at(), || run(runnable))
+        } else {
+            run(runnable)
+        };
+        self.scheduler.polling.store(ptr::null_mut(), Relaxed);
+        polled
     }
 
     /// Leaves a pending task to its waker, or queues it again if it yielded or was woken during its

@@ -12,7 +12,7 @@ use crate::config;
 use std::mem::take;
 use std::time::Instant;
 use wakeful_base::budget::{self, Budget};
-use wakeful_task::{FinishingTask, Polled, Runnable, RunningTask, TaskRef};
+use wakeful_task::{FinishingTask, Polled, Runnable, RunningTask, TaskRef, recording};
 
 impl WorkerThread {
     /// Polls a task, then the tasks that come to the LIFO slot meanwhile, until the streak ends.
@@ -83,12 +83,8 @@ impl WorkerThread {
         let metrics = &self.worker().metrics;
         metrics.polls.add(1);
         self.lease.begin_user_code(UserCode::Poll(runnable.task()));
-        let hooks = &self.scheduler.config.hooks;
-        let polled = if hooks.before_poll.is_none() && hooks.after_poll.is_none() {
-            runnable.run()
-        } else {
-            self.poll_with_hooks(runnable)
-        };
+        let polled =
+            if recording::has_observers() { self.poll_observed(runnable) } else { runnable.run() };
         match polled {
             Polled::Pending(running) => self.settle(running),
             Polled::Ended(ended) => self.end(ended),
@@ -96,10 +92,10 @@ impl WorkerThread {
     }
 
     #[cold]
-    fn poll_with_hooks(&self, runnable: Runnable) -> Polled {
+    fn poll_observed(&self, runnable: Runnable) -> Polled {
         let hooks = &self.scheduler.config.hooks;
         config::call_for(&hooks.before_poll, &runnable);
-        let polled = runnable.run();
+        let polled = runnable.run_observed(|| self.yielding.get());
         // SAFETY: `polled` holds the scheduler's reference to the task, whether the task is pending
         // or has ended.
         config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
