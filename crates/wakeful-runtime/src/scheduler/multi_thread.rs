@@ -98,7 +98,6 @@ use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, TaskRef, new_t
 use worker::{ListId, TaskList, Worker};
 
 pub(crate) use block_in_place::block_in_place;
-pub(crate) use census::{StuckThread, Walked};
 pub(crate) use context::{defer, worker_index};
 #[cfg(feature = "time")]
 pub(crate) use context::{release_local, retain_local, with_own_timers};
