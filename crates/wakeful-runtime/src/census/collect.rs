@@ -89,8 +89,10 @@ pub(crate) enum Ask<'a> {
     These(&'a [u64]),
     /// So many of all that wait, spread evenly.
     Spread(usize),
-    /// Some of each group.
+    /// Some of each group of those that wait.
     All,
+    /// The same, and tasks that are polled meanwhile.
+    Moving,
 }
 
 /// What a walk over one runtime or set found. Holds one reference to each task.
@@ -293,6 +295,7 @@ impl Observer {
             holdings: self.holdings(),
             user_threads: user_threads(&records),
             is_incomplete: after.is_incomplete,
+            passing: Vec::new(),
         }
     }
 
@@ -340,6 +343,8 @@ impl Observer {
                 if let Ok(at) = self.seen.binary_search_by_key(&id, |seen| seen.id) {
                     self.seen[at].answer = Some(leaves);
                 }
+            } else if which == Ask::Moving {
+                snapshot.passing.push((id, leaves));
             }
         }
     }
@@ -347,16 +352,20 @@ impl Observer {
     /// Returns the ids of the actors to ask, sorted.
     fn choose(&self, snapshot: &Snapshot, which: Ask<'_>) -> Vec<u64> {
         let is_suspect = |actor: &&Actor| {
+            let has_waited =
+                actor.state == ActorState::Waiting && actor.unchanged_for > Duration::ZERO;
             // A task without a waker has lost it. A poll might set it going, and hide that.
-            actor.state == ActorState::Waiting
-                && actor.wakers != Some(0)
-                && actor.unchanged_for > Duration::ZERO
+            let may_be_polled = actor.state == ActorState::Queued || actor.wakers != Some(0);
+            may_be_polled
                 && can_be_polled(snapshot, actor)
                 && match which {
                     Ask::None => false,
-                    Ask::Suspects => actor.leaves.is_none() && waits_for_others(actor),
-                    Ask::These(ids) => ids.contains(&actor.id),
-                    Ask::All | Ask::Spread(_) => true,
+                    Ask::Suspects => {
+                        has_waited && actor.leaves.is_none() && waits_for_others(actor)
+                    }
+                    Ask::These(ids) => has_waited && ids.contains(&actor.id),
+                    Ask::All | Ask::Spread(_) => has_waited,
+                    Ask::Moving => actor.state != ActorState::Running,
                 }
         };
         let mut suspects: Vec<_> = snapshot.actors.iter().filter(is_suspect).collect();

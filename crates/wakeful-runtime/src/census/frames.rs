@@ -105,6 +105,27 @@ impl Frames {
     }
 }
 
+#[cfg(feature = "taskdump")]
+impl Frames {
+    /// Prints one line for each frame.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::new();
+        for frame in &self.lines {
+            push_frame(&mut text, frame, "");
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Prints a frame, with a path that is relative to `root`.
+pub(super) fn push_frame(into: &mut String, frame: &Frame, root: &str) {
+    into.push_str(&frame.function);
+    if let Some(location) = &frame.location {
+        put!(into, " at {}", location.strip_prefix(root).unwrap_or(location));
+    }
+}
+
 impl Resolved {
     /// Adds a stack, given what its backtrace prints.
     pub(crate) fn add(&mut self, stack: Stack, text: &str) {
@@ -178,7 +199,8 @@ pub(super) fn without_closures(mut name: &str) -> &str {
     }
 }
 
-fn is_root(name: &str) -> bool {
+/// Returns whether the task's part of a stack ends before this function.
+pub(crate) fn is_root(name: &str) -> bool {
     let name = type_of(name);
     !name.starts_with(JOIN) && ROOTS.iter().any(|root| name.starts_with(root))
 }

@@ -2,7 +2,7 @@
 //!
 //! The order depends on the snapshot only, so that two dumps can be compared.
 
-use super::frames::{self, Frame, Frames, Resolved, without_closures};
+use super::frames::{self, Frames, Resolved, push_frame, without_closures};
 use super::hang::Hang;
 use super::snapshot::{Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot};
 use super::sort::{sort, sort_by_key};
@@ -12,7 +12,7 @@ use super::verdict::{
 };
 use std::panic::Location;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use wakeful_base::waiting::WaitKind;
+use wakeful_base::waiting::{Stack, WaitKind};
 use wakeful_task::Id;
 
 /// A snapshot and what hangs in it.
@@ -83,14 +83,17 @@ impl Dump {
         })
     }
 
-    /// Returns where the tasks wait that have answered, in the order of their ids.
-    pub(crate) fn traces(&self) -> Vec<(Id, String)> {
+    /// Returns the tasks that have answered, with the stacks of their leaves and where these are, in
+    /// the order of their ids.
+    pub(crate) fn traces(&self) -> Vec<(Id, Vec<Stack>, String)> {
         let resolved = &*frames::resolve();
         let root = root_of(&self.snapshot, resolved);
         let mut traces = Vec::new();
         for actor in &self.snapshot.actors {
             let is_task = matches!(actor.kind, ActorKind::Task | ActorKind::LocalTask);
-            let (Some(answer), Some(id)) = (&actor.leaves, Id::from_u64(actor.id)) else {
+            let passing = self.snapshot.passing.iter().find(|(id, _)| *id == actor.id);
+            let answer = actor.leaves.as_ref().or(passing.map(|(_, answer)| answer));
+            let (true, Some(answer), Some(id)) = (is_task, answer, Id::from_u64(actor.id)) else {
                 continue;
             };
             let mut text = String::new();
@@ -101,9 +104,7 @@ impl Dump {
                     text.push('\n');
                 }
             }
-            if is_task {
-                traces.push((id, text));
-            }
+            traces.push((id, answer.leaves.iter().map(|leaf| leaf.stack).collect(), text));
         }
         traces
     }
@@ -373,13 +374,6 @@ pub(crate) fn root_of<'a>(snapshot: &Snapshot, resolved: &'a Resolved) -> &'a st
 fn directory_of<'a>(location: &'a str, file: &str) -> Option<&'a str> {
     let path = location.rsplitn(3, ':').last()?;
     path.strip_suffix(file).filter(|directory| directory.ends_with('/'))
-}
-
-fn push_frame(into: &mut String, frame: &Frame, root: &str) {
-    into.push_str(&frame.function);
-    if let Some(location) = &frame.location {
-        put!(into, " at {}", location.strip_prefix(root).unwrap_or(location));
-    }
 }
 
 /// Actors of one origin that wait for the same.
