@@ -5,6 +5,9 @@
 //! progress, and the task goes to the back of the queue. Outside a task's poll the budget is
 //! unlimited.
 
+#[cfg(feature = "taskdump")]
+pub mod trace;
+
 use crate::waiting::{WaitKind, note};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -22,7 +25,7 @@ impl Budget {
 
     /// No units: leaf futures yield.
     #[cfg(feature = "taskdump")]
-    pub(crate) const NONE: Budget = Budget(0);
+    const NONE: Budget = Budget(0);
 
     fn is_unconstrained(self) -> bool {
         self == Budget::UNCONSTRAINED
@@ -140,7 +143,7 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
 #[cold]
 fn wait_for_turn(waker: &Waker) {
     #[cfg(feature = "taskdump")]
-    crate::task_trace::reach_leaf();
+    trace::reach_leaf();
     note(WaitKind::Turn, 0, waker);
     defer(waker);
 }
@@ -153,7 +156,7 @@ pub fn poll_has_remaining(cx: &mut Context<'_>) -> Poll<()> {
     }
     // The caller is no leaf. Its parts are.
     #[cfg(feature = "taskdump")]
-    if crate::task_trace::is_tracing() {
+    if trace::is_tracing() {
         return Poll::Ready(());
     }
     wait_for_turn(cx.waker());
@@ -167,7 +170,7 @@ pub fn poll_has_remaining(cx: &mut Context<'_>) -> Poll<()> {
 #[inline]
 pub fn poll_traced(cx: &mut Context<'_>) -> Poll<()> {
     #[cfg(feature = "taskdump")]
-    if !has_remaining() && crate::task_trace::is_tracing() {
+    if !has_remaining() && trace::is_tracing() {
         wait_for_turn(cx.waker());
         return Poll::Pending;
     }

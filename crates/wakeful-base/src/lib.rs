@@ -15,7 +15,6 @@
 //! | [`alarm`], [`cpu_time`], [`thread_number`] | a kernel timer; CPU time and id of a thread |
 //! | [`ticks`] | a clock that is cheap to read |
 //! | [`waiting`], [`threads`] | what tasks and threads wait for |
-//! | `task_trace` | with feature `taskdump`: which leaf futures a poll reaches |
 //! | [`rng`], [`cache_padded`] | random numbers; values on cache lines of their own |
 //!
 //! This crate is an implementation detail of `wakeful`. Its API follows no version promise.
@@ -35,8 +34,6 @@ pub mod prefetch;
 pub mod rng;
 pub mod slab_alloc;
 pub mod sync;
-#[cfg(feature = "taskdump")]
-pub mod task_trace;
 pub mod thread_number;
 pub mod threads;
 pub mod ticks;

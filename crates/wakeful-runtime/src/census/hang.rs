@@ -49,8 +49,8 @@ impl Hang {
         self.verdict.grade == Grade::Certain
     }
 
-    /// Returns whether the tasks never go on, or only by a guard that borrows its lock and was
-    /// moved to another task all the same.
+    /// Returns whether the tasks never go on, unless a guard that borrows its lock was moved to
+    /// another task.
     pub(crate) fn is_reported(&self) -> bool {
         self.verdict.grade != Grade::Likely
     }

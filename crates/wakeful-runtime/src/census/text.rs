@@ -83,8 +83,8 @@ impl Dump {
         })
     }
 
-    /// Returns the tasks that have answered, with the stacks of their leaves and where these are, in
-    /// the order of their ids.
+    /// Returns the tasks that have answered, with the stacks of their leaves and where these are,
+    /// in the order of their ids.
     pub(crate) fn traces(&self) -> Vec<(Id, Vec<Stack>, String)> {
         let resolved = &*frames::resolve();
         let root = root_of(&self.snapshot, resolved);

@@ -22,7 +22,7 @@ mod trace;
 #[cfg(feature = "taskdump")]
 pub use trace::{Backtrace, BacktraceFrame, BacktraceSymbol, Root};
 #[cfg(feature = "taskdump")]
-pub use wakeful_base::task_trace::{TraceMeta, trace_with};
+pub use wakeful_base::budget::trace::{TraceMeta, trace_with};
 
 /// What the tasks of a runtime wait for, as [`Handle::census`] found it.
 ///
@@ -298,8 +298,8 @@ impl Handle {
     ///
     /// Takes about half a second, like [`census`](Self::census). Then it wakes tasks, at most 16 of
     /// those that were spawned at the same place and wait for the same thing: they are polled as
-    /// after any spurious wake-up, and the futures that return `Pending` in that poll say where they
-    /// are. To see files and lines, build with debug information
+    /// after any spurious wake-up, and the futures that return `Pending` in that poll say where
+    /// they are. To see files and lines, build with debug information
     /// (`debug = "line-tables-only"`).
     ///
     /// ```
@@ -328,7 +328,7 @@ impl Handle {
     #[cfg(feature = "taskdump")]
     #[doc(hidden)]
     pub fn is_tracing() -> bool {
-        wakeful_base::waiting::is_collecting() || wakeful_base::task_trace::is_tracing()
+        wakeful_base::waiting::is_collecting() || wakeful_base::budget::trace::is_tracing()
     }
 
     /// Takes a census on a thread of its own: the caller's thread has to answer, too.

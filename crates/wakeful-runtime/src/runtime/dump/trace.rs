@@ -7,7 +7,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use wakeful_base::task_trace::{self, TraceMeta, trace_with};
+use wakeful_base::budget::trace::{self, TraceMeta, trace_with};
 
 // Part of the unwinder that std links.
 unsafe extern "C" {
@@ -223,11 +223,11 @@ impl Trace {
         self.stacks.iter().map(Backtrace::resolve).collect()
     }
 
-    /// Runs `f`, usually a poll of a future, and returns its result with the call stacks of the leaf
-    /// futures that it reaches, up to the innermost [`root`](Self::root).
+    /// Runs `f`, usually a poll of a future, and returns its result with the call stacks of the
+    /// leaf futures that it reaches, up to the innermost [`root`](Self::root).
     ///
     /// The leaf futures return `Pending`, as in [`trace_with`], and make progress in the next poll
-    /// outside of `capture`.
+    /// outside `capture`.
     ///
     /// ```
     /// use std::{future::Future, pin::pin, task::Poll};
@@ -254,7 +254,7 @@ impl Trace {
         (result, Trace { text: String::new(), stacks })
     }
 
-    /// Makes a future the root of the traces that are captured in it: the frames outside of it are
+    /// Makes a future the root of the traces that are captured in it: the frames outside it are
     /// left out.
     ///
     /// ```
@@ -312,7 +312,7 @@ impl<T: Future> Future for Root<T> {
     // Not inlined: its address tells where traces end.
     #[inline(never)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T::Output> {
-        let _root = task_trace::enter_root(Self::poll as *const c_void);
+        let _root = trace::enter_root(Self::poll as *const c_void);
         // SAFETY: `future` is pinned whenever `self` is. There is no `Drop` that could move it, and
         // `Root` is `Unpin` only if `T` is.
         unsafe { self.map_unchecked_mut(|root| &mut root.future) }.poll(cx)

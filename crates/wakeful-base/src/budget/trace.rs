@@ -1,6 +1,6 @@
 //! Tracing of leaf futures, for Tokio's task dumps: a callback for each leaf that a poll reaches.
 //!
-//! Every leaf future asks for a unit of the [`budget`] before it makes progress, and yields if
+//! Every leaf future asks for a unit of the [budget](super) before it makes progress, and yields if
 //! there is none. A traced poll has none: so leaves need no code of their own. Each leaf calls the
 //! callback, has its task woken after the poll, and returns `Pending`. A future that takes permits
 //! may have taken them by then, and completes in the next poll.
@@ -8,7 +8,7 @@
 //! Parts of the poll that have a budget of their own are not traced, and make progress as always:
 //! futures in `unconstrained`, tasks of a `LocalSet`, another `block_on`.
 
-use crate::budget::{self, Budget};
+use super::{Budget, replace};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -39,7 +39,7 @@ pub struct TraceMeta {
     /// The function that polls the innermost `Root` around the leaf, if there is one: the stack of
     /// the task ends there.
     pub root_addr: Option<*const c_void>,
-    /// The function that has called the callback. The frames inside of it belong to the tracing.
+    /// The function that has called the callback. The frames inside it belong to the tracing.
     pub trace_leaf_addr: *const c_void,
 }
 
@@ -74,9 +74,8 @@ impl Drop for RestoreCallback {
 /// reaches.
 ///
 /// Such a leaf returns `Pending`. Its task is woken when the scheduler regains control, so that it
-/// is polled again outside of `trace_with`; there it makes progress. Futures in
-/// [`unconstrained`](https://docs.rs/tokio/latest/tokio/task/fn.unconstrained.html) and the tasks of
-/// a `LocalSet` are not traced.
+/// is polled again outside `trace_with`; there it makes progress. Futures in `unconstrained` and
+/// the tasks of a `LocalSet` are not traced.
 ///
 /// ```
 /// use std::{future::Future, pin::pin, task::Poll};
@@ -106,7 +105,7 @@ where
 
     let callback = Callback { data: (&raw mut trace_leaf).cast(), call: call::<FT> };
     let _restore = RestoreCallback(CALLBACK.with(|before| before.replace(Some(callback))));
-    let _budget = budget::replace(Budget::NONE);
+    let _budget = replace(Budget::NONE);
     f()
 }
 
@@ -120,7 +119,7 @@ pub fn is_tracing() -> bool {
 /// Not inlined: its address tells where the frames of the tracing begin.
 #[cold]
 #[inline(never)]
-pub(crate) fn reach_leaf() {
+pub(super) fn reach_leaf() {
     let Some(callback) = CALLBACK.with(Cell::take) else { return };
     let _restore = RestoreCallback(Some(callback));
     let root = ROOT.with(Cell::get);
