@@ -71,8 +71,8 @@
 //! | pause and advance the clock in tests | `time` | `test-util` |
 //! | trace single polls, as Tokio's task dumps do | `runtime::dump` | `taskdump` |
 //!
-//! The default features are `rt` and `rt-multi-thread`. `full` enables everything but `taskdump` and
-//! `test-util`.
+//! The default features are `rt` and `rt-multi-thread`. `full` enables everything but `taskdump`
+//! and `test-util`.
 //! `pin!` needs no feature.
 //!
 //! # Tasks that block
