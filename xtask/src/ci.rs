@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::cargo::Cargo;
 use crate::servers::Servers;
 use crate::{
-    api_diff, book, conformance, crates, demo_page, examples, faults, features, figures, fuzz,
-    hostile, loom, manycore, package, repo, soak, tidy,
+    api_diff, book, conformance, crates, demo_page, dumps, examples, faults, features, figures,
+    fuzz, hostile, loom, manycore, package, repo, soak, tidy,
 };
 
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -35,6 +35,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("leaks", || faults::run_leaks(&[])),
         ("hostile", || hostile::run(&[])),
         ("soak", || soak::run(&[])),
+        ("dumps", || dumps::run(&[])),
         ("demo-page", || demo_page::run(false)),
         ("conformance", conformance::run_all),
         ("fuzz", fuzz::ci),

@@ -69,9 +69,9 @@ fn check(suite: &Suite, request: &Request) -> Result<(), String> {
         return Ok(());
     }
     let outcomes = outcomes_of(suite, Backend::DropIn, files, request)?;
-    let verdict = verdict::of(&expected, &outcomes);
-    verdict.print(suite.krate);
-    verdict.result(suite.krate)
+    let verdict = verdict::of(&expected, &outcomes, suite.failing);
+    verdict.print(suite.name);
+    verdict.result(suite.name)
 }
 
 /// Returns an error message for each requested file that is in no suite's list.
@@ -99,10 +99,10 @@ fn record(suite: &Suite, request: &Request) -> Result<(), String> {
     let path = list_path(suite, "tests");
     passing.save(
         &path,
-        &format!("The tests of {} {} that pass on Tokio itself", suite.krate, suite.version),
+        &format!("The tests of {} {} that pass on Tokio itself", suite.name, suite.version),
     )?;
     package::save_lock(suite, &list_path(suite, "lock"))?;
-    println!("{}: {} pass on Tokio, see {}", suite.krate, passing.count(), path.display());
+    println!("{}: {} pass on Tokio, see {}", suite.name, passing.count(), path.display());
     for (file, failing) in outcomes.failing() {
         println!("    not in the list: {file}: {failing}");
     }
@@ -116,11 +116,11 @@ fn outcomes_of(
     request: &Request,
 ) -> Result<Outcomes, String> {
     let dir = package::lay_out(suite, backend, &list_path(suite, "lock"))?;
-    println!("    {} {}: {} test files", suite.krate, suite.version, files.len());
-    let built = build::test_files(&dir, &target_dir(), &files)?;
+    println!("    {} {}: {} test files", suite.name, suite.version, files.len());
+    let built = build::test_files(&dir, &target_dir(), &files, suite.rustflags)?;
     let outcomes = process::run_all(&dir, built, request.time_limit, &|_, _| false)?;
     if let Some(path) = &request.json {
-        fs::write(path, outcomes.to_json(suite.krate))
+        fs::write(path, outcomes.to_json(suite.name))
             .map_err(|e| format!("cannot write {}: {e}", path.display()))?;
     }
     Ok(outcomes)
@@ -164,7 +164,7 @@ fn parse(args: &[&str]) -> Result<Request, String> {
 
 /// Returns the path `xtask/conformance/SUITE.KIND`.
 fn list_path(suite: &Suite, kind: &str) -> PathBuf {
-    repo::root().join("xtask/conformance").join(format!("{}.{kind}", suite.krate))
+    repo::root().join("xtask/conformance").join(format!("{}.{kind}", suite.name))
 }
 
 /// Returns the target folder of this task. It is separate from the workspace's, since profiles and

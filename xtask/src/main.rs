@@ -26,6 +26,7 @@ mod ci;
 mod conformance;
 mod crates;
 mod demo_page;
+mod dumps;
 mod examples;
 mod faults;
 mod features;
@@ -74,6 +75,7 @@ usage: cargo xtask <task>
   package                 package the published crates, build them from the packages, and document
                           them as docs.rs does
   servers                 run the tests that need PostgreSQL, Redis and NATS, which it starts and stops
+  dumps [OPTIONS]         make requests to a server that prints dumps; none may fail
   soak [OPTIONS]          run a mixed load for a while and check its totals
   tidy                    check layers, module cycles, unsafe comments, leftovers, dead files, sizes,
                           words
@@ -116,6 +118,7 @@ manycore:    --workers A,B   the numbers of workers [default: 2,4,8,16,32,64]
              --write         write bench/MANYCORE.md and its picture
              --profile CASE:RUNTIME:WORKERS
                              list the places in the code that wait for cache lines
+dumps:       --for TIME, --every TIME, --connections N, --pause TIME, --idle N, --stacks N
 soak:        --for TIME, --seed N, --workers N";
 
 fn main() -> ExitCode {
@@ -130,6 +133,7 @@ fn main() -> ExitCode {
         ["crates", ref options @ ..] => crates::run(options),
         ["demo-page"] => demo_page::run(false),
         ["demo-page", "--pictures"] => demo_page::run(true),
+        ["dumps", ref options @ ..] => dumps::run(options),
         ["examples"] => examples::run(),
         ["faults", ref options @ ..] => faults::run(options),
         ["features"] => features::run(),

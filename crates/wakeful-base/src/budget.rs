@@ -5,6 +5,9 @@
 //! progress, and the task goes to the back of the queue. Outside a task's poll the budget is
 //! unlimited.
 
+#[cfg(feature = "taskdump")]
+pub mod trace;
+
 use crate::waiting::{WaitKind, note};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -19,6 +22,10 @@ impl Budget {
     pub const INITIAL: Budget = Budget(128);
     /// No limit.
     pub const UNCONSTRAINED: Budget = Budget(u8::MAX);
+
+    /// No units: leaf futures yield.
+    #[cfg(feature = "taskdump")]
+    const NONE: Budget = Budget(0);
 
     fn is_unconstrained(self) -> bool {
         self == Budget::UNCONSTRAINED
@@ -135,6 +142,8 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
 /// Notes that the task waits for its next turn, and arranges for that.
 #[cold]
 fn wait_for_turn(waker: &Waker) {
+    #[cfg(feature = "taskdump")]
+    trace::reach_leaf();
     note(WaitKind::Turn, 0, waker);
     defer(waker);
 }
@@ -145,8 +154,28 @@ pub fn poll_has_remaining(cx: &mut Context<'_>) -> Poll<()> {
     if has_remaining() {
         return Poll::Ready(());
     }
+    // The caller is no leaf. Its parts are.
+    #[cfg(feature = "taskdump")]
+    if trace::is_tracing() {
+        return Poll::Ready(());
+    }
     wait_for_turn(cx.waker());
     Poll::Pending
+}
+
+/// Returns `Pending` and arranges for a wake-up if the poll is traced (feature `taskdump`).
+///
+/// For leaf futures that take no part in cooperative scheduling. The others need no such call: a
+/// traced poll has no budget.
+#[inline]
+pub fn poll_traced(cx: &mut Context<'_>) -> Poll<()> {
+    #[cfg(feature = "taskdump")]
+    if !has_remaining() && trace::is_tracing() {
+        wait_for_turn(cx.waker());
+        return Poll::Pending;
+    }
+    _ = cx;
+    Poll::Ready(())
 }
 
 /// A guard that restores a unit of the budget when dropped, unless progress was made.

@@ -274,6 +274,12 @@ pub fn with_current<R>(f: impl FnOnce(Option<&WaitSlot>) -> R) -> R {
     f(unsafe { current.as_ref() })
 }
 
+/// Returns whether this thread is in a poll that is collected.
+#[cfg(feature = "taskdump")]
+pub fn is_collecting() -> bool {
+    CURRENT.with(Cell::get).addr() & COLLECTED != 0
+}
+
 /// Returns the id of what this thread polls, or zero.
 #[inline]
 pub fn current_id() -> u64 {

@@ -30,6 +30,8 @@ mod write;
 
 pub(crate) use collect::{Ask, Observer};
 pub(crate) use frames::{Frame, Resolved, resolve};
+#[cfg(feature = "taskdump")]
+pub(crate) use frames::{Frames, is_root};
 pub use hang::Hang;
 pub(crate) use snapshot::{
     Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot, TaskFigures, WorkerState,

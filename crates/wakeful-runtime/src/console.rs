@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `WAKEFUL_CONSOLE` | `SIGQUIT` prints a dump, and the program goes on; tools may connect |
 //! | `WAKEFUL_CONSOLE=500ms` | the same, and there is a dump every 500 ms |
-//! | `WAKEFUL_DEADLOCK_REPORT` | each certain hang is printed once, when it is found |
+//! | `WAKEFUL_DEADLOCK_REPORT` | each hang that only a moved guard could end is printed once |
 //! | `WAKEFUL_DUMP` | the file to which both are appended, instead of standard error |
 //!
 //! The first runtime of the process starts the console's thread if a variable asks for it. Without
@@ -47,7 +47,7 @@ const REPORT_AFTER: Duration = Duration::from_secs(1);
 /// How many verdicts are remembered, so that none is reported twice.
 const REPORTED_MAX: usize = 1000;
 
-/// Called for each hang that is certain.
+/// Called for each hang that is reported.
 pub(crate) type HangCallback = Arc<dyn Fn(&Hang) + Send + Sync>;
 
 /// Writes a text, in parts, by calls of its argument.
@@ -191,12 +191,12 @@ impl Console {
         self.print(&mut |out| dump.write(out));
     }
 
-    /// Looks for deadlocks, and reports those that are certain and new.
+    /// Looks for deadlocks, and reports those that are new.
     fn report(&self, observer: &mut Observer, known: &mut KnownHangs) {
         let schedulers = self.schedulers();
         let ask = if self.settings.asks { Ask::Suspects } else { Ask::None };
         let look = Dump::new(observer.observe(&schedulers, Duration::ZERO, ask));
-        let is_worth = |hang: &Hang| hang.is_certain() || self.settings.reports_likely;
+        let is_worth = |hang: &Hang| hang.is_reported() || self.settings.reports_likely;
         let now = Instant::now();
         let suspects = known.update(look.hangs().iter().filter(|hang| is_worth(hang)), now);
         if suspects.is_empty() {
@@ -219,7 +219,7 @@ impl Console {
         if self.settings.report_interval.is_some() {
             self.print(&mut |out| out(&format!("wakeful: {hang}\n")));
         }
-        if !hang.is_certain() {
+        if !hang.is_reported() {
             return;
         }
         let callback = |runtime: &WatchedRuntime| runtime.on_deadlock.clone();

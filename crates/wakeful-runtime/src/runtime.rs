@@ -42,7 +42,10 @@
 //! Other code, for example on a thread of another library, keeps a [`Handle`].
 
 mod builder;
+#[cfg(not(feature = "taskdump"))]
 mod dump;
+#[cfg(feature = "taskdump")]
+pub mod dump;
 mod handle;
 mod id;
 mod local_runtime;

@@ -18,8 +18,9 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
+use wakeful_base::budget;
 use wakeful_base::on_unwind::OnUnwind;
 use wakeful_base::waiting::{WaitKind, address, note};
 
@@ -461,6 +462,7 @@ impl Notified<'_> {
     pub(crate) async fn wait_with(self, note: impl Fn(&Waker)) {
         let mut notified = pin!(self);
         poll_fn(|cx| {
+            ready!(budget::poll_traced(cx));
             let polled = notified.as_mut().poll_with(Some(cx.waker()));
             if polled.is_pending() {
                 note(cx.waker());
@@ -518,6 +520,7 @@ macro_rules! notified_future {
 
             #[inline]
             fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+                ready!(budget::poll_traced(cx));
                 let polled = self.as_mut().poll_with(Some(cx.waker()));
                 if polled.is_pending() {
                     note(WaitKind::Notify, address::<Notify>(&self.notify), cx.waker());

@@ -8,8 +8,9 @@ use std::fmt;
 use std::future::Future;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
+use wakeful_base::budget;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::waiting::{WaitKind, address, note};
 
@@ -142,6 +143,7 @@ impl Future for UntilSet<'_> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        ready!(budget::poll_traced(cx));
         // SAFETY: the waiter is a field of `self`, pinned with it and never moved out.
         let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
         // SAFETY: the waiter is this future's own and enters only this queue. `drop` makes it

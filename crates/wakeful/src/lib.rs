@@ -69,8 +69,10 @@
 //! | receive signals of the operating system | `signal` | `signal` |
 //! | use `#[main]`, `#[test]`, `select!`, `join!`, `try_join!` | | `macros` |
 //! | pause and advance the clock in tests | `time` | `test-util` |
+//! | trace single polls, as Tokio's task dumps do | `runtime::dump` | `taskdump` |
 //!
-//! The default features are `rt` and `rt-multi-thread`. `full` enables everything but `test-util`.
+//! The default features are `rt` and `rt-multi-thread`. `full` enables everything but `taskdump`
+//! and `test-util`.
 //! `pin!` needs no feature.
 //!
 //! # Tasks that block

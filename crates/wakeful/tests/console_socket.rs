@@ -182,7 +182,8 @@ fn check_graph(graph: &Json, rows: &[Json]) {
     assert!(!graph["truncated"].bool());
     let (nodes, edges) = (graph["nodes"].list(), graph["edges"].list());
     for verdict in deadlocks(graph) {
-        assert!(verdict["certain"].bool());
+        // A task that goes on might have been given the guard.
+        assert!(!verdict["certain"].bool());
         assert!(verdict["text"].text().contains("(spawned at crates/wakeful/tests/"));
         for actor in verdict["actors"].list() {
             let key = format!("task {}", actor.number());

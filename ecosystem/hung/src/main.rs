@@ -8,7 +8,8 @@
 //! hung NAME --flavor mt|ct [--healthy]
 //! ```
 //!
-//! The programs in `dumped` and `input` are for the tests of those names; they have no twins.
+//! The programs in `dumped`, `goes_on` and `input` are for the tests of those names; they have no
+//! twins.
 
 use std::env;
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ mod forgotten_permit;
 mod full_channels;
 mod futurelock;
 mod futures_unordered;
+mod goes_on;
 mod held_across_read;
 mod input;
 mod join_cycle;
@@ -105,6 +107,14 @@ const PROGRAMS: &[Program] = &[
     program!(dumped::issue_7478),
     program!(dumped::issue_8391),
     program!(dumped::issue_8434),
+    program!(goes_on::aborted_join),
+    program!(goes_on::moved_future),
+    program!(goes_on::moved_grant),
+    program!(goes_on::moved_guard),
+    program!(goes_on::moved_initializer),
+    program!(goes_on::moved_leaked_guard),
+    program!(goes_on::moved_read_guard),
+    program!(goes_on::moved_write_guard),
     program!(input::two_runtimes),
     program!(input::shuts_down with builder),
     program!(input::own_listener),

@@ -3,6 +3,8 @@
 
 #![cfg(target_os = "linux")]
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 use std::time::Duration;
@@ -23,7 +25,9 @@ fn start(name: &str, flavor: &str, variables: &[(&str, &str)]) -> Program {
 
 #[test]
 fn dump_path_that_cannot_be_written() {
-    for path in ["/nonexistent/dump", "/", "/proc/version", "no\u{1}such\nfolder/dump"] {
+    let paths =
+        ["/nonexistent/dump", "/", "/proc/version", "/dev/full", "no\u{1}such\nfolder/dump"];
+    for path in paths {
         let mut program = start("relock", "mt", &[(CONSOLE, "1"), (DUMP_PATH, path)]);
         for _ in 0..2 {
             let seen = program.errors.get().len();
@@ -180,6 +184,65 @@ fn nothing_is_there_without_the_variable() {
         let others = with.descriptors.iter().filter(|kind| !is_socket(kind));
         assert!(others.eq(&without.descriptors), "{without:?} {with:?}");
     }
+}
+
+/// A program with more rights than its user must not write files or handle signals because of the
+/// user's environment.
+#[test]
+fn set_user_id_program_ignores_the_variables() {
+    // SAFETY: the call accesses no memory.
+    if unsafe { libc::geteuid() } != 0 {
+        println!("skipped: only root can make a program that runs as root for another user");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("wakeful-hung-{}", std::process::id()));
+    // Another user has to be able to run it, and to write there.
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
+    let copy = folder.join("hung");
+    fs::copy(HUNG, &copy).unwrap();
+    let dumps = folder.join("dumps");
+    let variables = [
+        (CONSOLE, "watch,20ms"),
+        ("WAKEFUL_DEADLOCK_REPORT", "50ms"),
+        (DUMP_PATH, dumps.to_str().unwrap()),
+    ];
+    let start = |mode, flavor: &str| {
+        fs::set_permissions(&copy, Permissions::from_mode(mode)).unwrap();
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "65534", "--clear-groups"]).arg(&copy);
+        let program = Program::spawn(command.args(["relock", "--flavor", flavor]), &variables);
+        program.output.wait_until("ready", |lines| !lines.is_empty());
+        program
+    };
+    for flavor in FLAVORS {
+        // Without the mode bit, the same command has a console.
+        let ordinary = start(0o755, flavor);
+        assert!(Footprint::of(&ordinary).threads.contains(&CONSOLE_THREAD.to_owned()));
+        while !dumps.exists() {
+            thread::sleep(Duration::from_millis(10));
+        }
+        drop(ordinary);
+        fs::remove_file(&dumps).unwrap();
+
+        let mut program = start(0o4755, flavor);
+        let folder = format!("/proc/{}", program.id());
+        let status = fs::read_to_string(format!("{folder}/status")).unwrap();
+        if !status.lines().any(|line| line.starts_with("Uid:\t65534\t0\t")) {
+            println!("skipped: the file system of temporary files ignores the mode bit");
+            break;
+        }
+        thread::sleep(A_WHILE);
+        let footprint = Footprint::of(&program);
+        let is_ours = |name: &&String| ["wakeful-console", "wakeful-deadlock"].contains(&&***name);
+        assert_eq!(footprint.threads.iter().find(is_ours), None, "{footprint:?}");
+        assert!(!footprint.catches_quit, "{footprint:?}");
+        assert!(!footprint.descriptors.iter().any(|kind| kind == "socket"), "{footprint:?}");
+        assert!(!dumps.exists(), "{}", fs::read_to_string(&dumps).unwrap());
+        assert_eq!(program.errors.get(), [""; 0]);
+        program.assert_alive();
+    }
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -10,13 +10,21 @@ use crate::json::Json;
 pub type Built = BTreeMap<String, Result<PathBuf, String>>;
 
 /// Builds `files` of the package in `dir`. A file that does not compile does not affect the others.
-pub fn test_files(dir: &Path, target_dir: &Path, files: &[String]) -> Result<Built, String> {
+pub fn test_files(
+    dir: &Path,
+    target_dir: &Path,
+    files: &[String],
+    rustflags: &str,
+) -> Result<Built, String> {
     let chosen: Vec<String> =
         files.iter().flat_map(|file| ["--test".to_owned(), file.clone()]).collect();
-    let (messages, errors) = Cargo::new(dir, "build --keep-going --message-format=json")
+    let mut build = Cargo::new(dir, "build --keep-going --message-format=json")
         .env("CARGO_TARGET_DIR", &target_dir.to_string_lossy())
-        .args_unshown(&chosen)
-        .captured()?;
+        .args_unshown(&chosen);
+    if !rustflags.is_empty() {
+        build = build.env("RUSTFLAGS", rustflags);
+    }
+    let (messages, errors) = build.captured()?;
     let built = read(&messages);
     if built.is_empty() {
         return Err(format!("the build failed before it reached a test file:\n{errors}"));

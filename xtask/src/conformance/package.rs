@@ -29,7 +29,7 @@ pub enum Backend {
 pub fn lay_out(suite: &Suite, backend: Backend, lock: &Path) -> Result<PathBuf, String> {
     let published = Published::find(suite)?;
     let on = if backend == Backend::DropIn { "drop-in" } else { "itself" };
-    let dir = target_dir().join(format!("{}-on-{on}", suite.krate));
+    let dir = target_dir().join(format!("{}-on-{on}", suite.name));
     let mut manifest = manifest(suite, &published.metadata);
     if backend == Backend::DropIn {
         let drop_in = repo::root().join("crates/tokio-drop-in");
@@ -49,6 +49,9 @@ pub fn lay_out(suite: &Suite, backend: Backend, lock: &Path) -> Result<PathBuf, 
 
 /// Returns the names of the suite's test files, without the excluded ones.
 pub fn test_files(suite: &Suite) -> Result<Vec<String>, String> {
+    if let Some(files) = suite.files {
+        return Ok(files.iter().map(|&file| file.to_owned()).collect());
+    }
     let tests = Published::find(suite)?.tests();
     let mut names = Vec::new();
     for path in entries(&tests)? {
@@ -70,7 +73,7 @@ pub fn features_of(suite: &Suite) -> Result<BTreeSet<String>, String> {
 
 /// Saves the lock file of the package that was built on Tokio itself.
 pub fn save_lock(suite: &Suite, lock: &Path) -> Result<(), String> {
-    let from = target_dir().join(format!("{}-on-itself/Cargo.lock", suite.krate));
+    let from = target_dir().join(format!("{}-on-itself/Cargo.lock", suite.name));
     fs::copy(&from, lock).map_err(|e| failed("copy", &from, &e))?;
     Ok(())
 }
@@ -109,7 +112,7 @@ impl Published {
 
 /// Returns the manifest of the package with the suite's tests.
 fn manifest(suite: &Suite, published: &Json) -> String {
-    let mut text = manifest_head(&format!("{}-conformance", suite.krate));
+    let mut text = manifest_head(&format!("{}-conformance", suite.name));
     // There are many binaries, and small ones link faster.
     text.push_str("\n[profile.dev]\ndebug = false\nincremental = false\n");
     text.push_str("\n[lints.rust]\nunexpected_cfgs = \"allow\"\n");
@@ -120,7 +123,7 @@ fn manifest(suite: &Suite, published: &Json) -> String {
     for name in &enabled {
         text.push_str(&format!("{name} = []\n"));
     }
-    let Suite { krate, version, features } = suite;
+    let Suite { krate, version, features, .. } = suite;
     let features: Vec<String> = features.iter().map(|&name| name.to_owned()).collect();
     text.push_str(&format!(
         "\n[dev-dependencies.{krate}]\nversion = \"={version}\"\nfeatures = {}\n",

@@ -2,22 +2,65 @@
 
 /// The tests of one crate.
 pub struct Suite {
+    /// What `--suite` takes.
+    pub name: &'static str,
     pub krate: &'static str,
     /// The exact version.
     pub version: &'static str,
     /// The features of the crate that the tests are built with.
     pub features: &'static [&'static str],
+    /// The test files, if they are not all those that [`EXCLUDED_FILES`] leaves.
+    pub files: Option<&'static [&'static str]>,
+    /// Flags for the compiler.
+    pub rustflags: &'static str,
+    /// Tests that pass on Tokio and must fail on the drop-in: the file, the test, and why.
+    pub failing: &'static [(&'static str, &'static str, &'static str)],
+}
+
+impl Suite {
+    /// The tests of a crate that are built as usual and have to pass.
+    pub const fn new(
+        krate: &'static str,
+        version: &'static str,
+        features: &'static [&'static str],
+    ) -> Suite {
+        let (name, files, rustflags, failing) = (krate, None, "", &[]);
+        Suite { name, krate, version, features, files, rustflags, failing }
+    }
 }
 
 /// Tokio, at the version that the drop-in replaces.
-pub const TOKIO: Suite =
-    Suite { krate: "tokio", version: "1.54.1", features: &["full", "test-util"] };
+pub const TOKIO: Suite = Suite::new("tokio", "1.54.1", &["full", "test-util"]);
+
+/// Tokio's task dumps, which are unstable. The tests look for lines of the source in stacks.
+const TASKDUMP: Suite = Suite {
+    name: "tokio-taskdump",
+    features: &["full", "taskdump", "test-util"],
+    files: Some(&["dump", "task_trace_self", "task_trace_wake"]),
+    rustflags: "--cfg tokio_unstable -C debuginfo=line-tables-only",
+    failing: &[
+        ("dump", "current_thread", "the trace has to name Tokio's function `yield_now`"),
+        ("dump", "multi_thread", "the trace has to name Tokio's function `yield_now`"),
+        (
+            "task_trace_self",
+            "trace_with_callback_and_backtrace",
+            "the trace has to consist of Tokio's functions",
+        ),
+        (
+            "task_trace_wake",
+            "trace_with_futures_unordered_mutex_handoff",
+            "it looks into a semaphore in the middle: an acquisition that is traced has its permit",
+        ),
+    ],
+    ..TOKIO
+};
 
 /// All suites. To add one, add a line here and run `cargo xtask conformance --suite NAME --record`.
 pub const SUITES: &[Suite] = &[
     TOKIO,
-    Suite { krate: "tokio-stream", version: "0.1.19", features: &["full"] },
-    Suite { krate: "tokio-util", version: "0.7.20", features: &["full"] },
+    TASKDUMP,
+    Suite::new("tokio-stream", "0.1.19", &["full"]),
+    Suite::new("tokio-util", "0.7.20", &["full"]),
 ];
 
 /// Files whose names contain one of these are not recorded: they are for other systems, for `--cfg
@@ -38,8 +81,8 @@ pub const EXCLUDED_FILES: &[&str] = &[
     "windows",
 ];
 
-pub fn named(krate: &str) -> Result<&'static Suite, String> {
-    let known: Vec<&str> = SUITES.iter().map(|suite| suite.krate).collect();
-    let found = SUITES.iter().find(|suite| suite.krate == krate);
-    found.ok_or_else(|| format!("unknown suite `{krate}`; the suites are: {}", known.join(", ")))
+pub fn named(name: &str) -> Result<&'static Suite, String> {
+    let known: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
+    let found = SUITES.iter().find(|suite| suite.name == name);
+    found.ok_or_else(|| format!("unknown suite `{name}`; the suites are: {}", known.join(", ")))
 }

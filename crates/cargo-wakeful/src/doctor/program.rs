@@ -34,7 +34,7 @@ const OTHER_RUNTIMES: [&str; 10] = [
 ];
 
 /// Features of Tokio that Wakeful accepts and that change nothing there.
-const FEATURES_WITHOUT_EFFECT: [&str; 4] = ["io-uring", "schedule-latency", "taskdump", "tracing"];
+const FEATURES_WITHOUT_EFFECT: [&str; 3] = ["io-uring", "schedule-latency", "tracing"];
 
 /// Resolves the program on Tokio and on Wakeful, and checks both graphs. Restores `Cargo.lock`.
 pub fn check(program: &Program, call: &Invocation, drop_in: &DropIn) -> Result<Vec<Finding>, Stop> {

@@ -18,6 +18,10 @@ static CAPTURED: Mutex<Vec<(u64, Backtrace)>> = Mutex::new(Vec::new());
 /// The numbers of all stacks captured so far, in order.
 static KNOWN: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 
+/// The addresses in the frames of the stacks in [`KNOWN`], in the same order.
+#[cfg(feature = "taskdump")]
+static ADDRESSES: Mutex<Vec<Box<[usize]>>> = Mutex::new(Vec::new());
+
 impl Stack {
     /// Captures the calling thread's stack.
     ///
@@ -25,7 +29,10 @@ impl Stack {
     #[inline(never)]
     pub fn capture() -> Stack {
         let mut frames = [0_usize; FRAMES_MAX];
-        let number = frames::hash(&mut frames);
+        let frames = frames::read(&mut frames);
+        let mut hasher = DefaultHasher::new();
+        frames.hash(&mut hasher);
+        let number = hasher.finish();
         let is_new = lock(&KNOWN).binary_search(&number).is_err();
         if is_new {
             // Not under the lock: this may take long.
@@ -33,11 +40,22 @@ impl Stack {
             let mut known = lock(&KNOWN);
             if let Err(at) = known.binary_search(&number) {
                 known.insert(at, number);
+                #[cfg(feature = "taskdump")]
+                lock(&ADDRESSES).insert(at, frames.into());
                 drop(known);
                 lock(&CAPTURED).push((number, captured));
             }
         }
         Stack(number)
+    }
+
+    /// Returns the addresses of the instructions that the stack's functions had reached, innermost
+    /// first.
+    #[cfg(feature = "taskdump")]
+    pub fn addresses(self) -> Vec<usize> {
+        let known = lock(&KNOWN);
+        let at = known.binary_search(&self.0);
+        at.map_or(Vec::new(), |at| lock(&ADDRESSES)[at].to_vec())
     }
 
     /// Returns the stacks captured since the last call, for [`Backtrace`]'s `Display` to resolve.
@@ -58,7 +76,6 @@ impl fmt::Debug for Stack {
 }
 
 mod frames {
-    use super::*;
     use std::ffi::{c_int, c_void};
 
     // Part of the unwinder that std links.
@@ -79,7 +96,7 @@ mod frames {
     }
 
     extern "C" fn step(context: *mut c_void, state: *mut c_void) -> c_int {
-        // SAFETY: `hash` passes its `Frames`, which nothing else uses until the unwinder returns.
+        // SAFETY: `read` passes its `Frames`, which nothing else uses until the unwinder returns.
         let frames = unsafe { &mut *state.cast::<Frames<'_>>() };
         let Some(place) = frames.into.get_mut(frames.len) else { return STOP };
         // SAFETY: the unwinder passes its own context to this function, and it is valid during it.
@@ -88,14 +105,17 @@ mod frames {
         GO_ON
     }
 
-    pub(super) fn hash(into: &mut [usize]) -> u64 {
+    /// Reads the addresses in the calling thread's frames, as far as there is room. None under
+    /// Miri, which has no unwinder.
+    pub(super) fn read(into: &mut [usize]) -> &[usize] {
+        if cfg!(miri) {
+            return &[];
+        }
         let mut frames = Frames { into, len: 0 };
         // SAFETY: `step` has the signature that the unwinder calls, and does not unwind. `frames`
         // lives until the call returns.
         unsafe { _Unwind_Backtrace(step, (&raw mut frames).cast()) };
         let Frames { into, len } = frames;
-        let mut hasher = DefaultHasher::new();
-        into[..len].hash(&mut hasher);
-        hasher.finish()
+        &into[..len]
     }
 }

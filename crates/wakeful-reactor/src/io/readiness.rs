@@ -9,7 +9,8 @@ use std::marker::PhantomPinned;
 use std::os::fd::RawFd;
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use wakeful_base::budget;
 use wakeful_base::list::Links;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::waiting::note;
@@ -58,6 +59,7 @@ impl Future for Readiness<'_> {
     type Output = io::Result<ReadyEvent>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        ready!(budget::poll_traced(cx));
         // SAFETY: nothing is moved out of `self`, and the waiter stays in place.
         let this = unsafe { self.get_unchecked_mut() };
         let (slot, interest) = (this.slot, this.interest);

@@ -63,6 +63,8 @@ impl Observer {
                     seen.answer = Some(leaves.clone());
                 }
                 actor.leaves = Some(take(leaves));
+            } else if which == Ask::Moving {
+                snapshot.passing.push((*id, take(leaves)));
             }
         }
     }
@@ -139,20 +141,17 @@ fn actor_mut(snapshot: &mut Snapshot, id: u64) -> Option<&mut Actor> {
 fn choose(snapshot: &Snapshot, which: Ask<'_>) -> Vec<u64> {
     let mut suspects: Vec<Row> = Vec::new();
     for actor in &snapshot.actors {
+        let has_waited = actor.state == ActorState::Waiting && actor.unchanged_for > Duration::ZERO;
         let is_wanted = match which {
             Ask::None => false,
-            Ask::Suspects => actor.leaves.is_none() && waits_for_others(actor),
-            Ask::These(ids) => ids.contains(&actor.id),
-            Ask::All | Ask::Spread(_) => true,
+            Ask::Suspects => has_waited && actor.leaves.is_none() && waits_for_others(actor),
+            Ask::These(ids) => has_waited && ids.contains(&actor.id),
+            Ask::All | Ask::Spread(_) => has_waited,
+            Ask::Moving => actor.state != ActorState::Running,
         };
         // A task without a waker has lost it. A poll might set it going, and hide that.
-        let has_waker = actor.wakers != Some(0);
-        if is_wanted
-            && has_waker
-            && actor.state == ActorState::Waiting
-            && actor.unchanged_for > Duration::ZERO
-            && can_be_polled(snapshot, actor)
-        {
+        let may_be_polled = actor.state == ActorState::Queued || actor.wakers != Some(0);
+        if is_wanted && may_be_polled && can_be_polled(snapshot, actor) {
             let [site, kind, detail] = group_of(actor);
             suspects.push([site, kind, detail, actor.id]);
         }

@@ -65,8 +65,10 @@ pub(crate) enum Ask<'a> {
     These(&'a [u64]),
     /// So many of all that wait, spread evenly.
     Spread(usize),
-    /// Some of each group.
+    /// Some of each group of those that wait.
     All,
+    /// The same, and tasks that are polled meanwhile.
+    Moving,
 }
 
 impl Observer {
@@ -205,6 +207,7 @@ impl Observer {
             holdings: self.holdings(),
             user_threads: user_threads(&records),
             is_incomplete: after.is_incomplete,
+            passing: Vec::new(),
         }
     }
 }

@@ -9,7 +9,7 @@
 //!   workers, main                     nothing to do with the task
 //! ```
 
-use super::write::put;
+use super::write::{push, put};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wakeful_base::waiting::Stack;
 
@@ -105,6 +105,28 @@ impl Frames {
                 && (outer.location.is_none() || inner.location.is_none())
         });
         Frames { lines }
+    }
+}
+
+#[cfg(feature = "taskdump")]
+impl Frames {
+    /// Prints one line for each frame.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::new();
+        for frame in &self.lines {
+            push_frame(&mut text, frame, "");
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Prints a frame, with a path that is relative to `root`.
+pub(super) fn push_frame(into: &mut String, frame: &Frame, root: &str) {
+    push(into, &frame.function);
+    if let Some(location) = &frame.location {
+        push(into, " at ");
+        push(into, location.strip_prefix(root).unwrap_or(location));
     }
 }
 
@@ -225,7 +247,8 @@ fn without_closure(name: &str) -> Option<&str> {
     name.trim_end_matches(|c: char| c.is_ascii_lowercase() || c == '_').strip_suffix("::{")
 }
 
-fn is_root(name: &str) -> bool {
+/// Returns whether the task's part of a stack ends before this function.
+pub(crate) fn is_root(name: &str) -> bool {
     let name = type_of(name);
     !name.starts_with(JOIN) && ROOTS.iter().any(|root| name.starts_with(root))
 }

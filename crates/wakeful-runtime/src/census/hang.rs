@@ -15,7 +15,6 @@ use wakeful_task::Id;
 ///
 /// fn log(hang: &Hang) {
 ///     println!("{} among tasks {:?}: {hang}", hang.kind(), hang.tasks());
-///     assert!(hang.is_certain());
 /// }
 ///
 /// let runtime = Builder::new_multi_thread().on_deadlock(log).build()?;
@@ -49,9 +48,15 @@ impl Hang {
 
     /// Returns whether the tasks never go on by themselves.
     ///
-    /// Otherwise they may, for example if a guard was moved to another task.
+    /// Otherwise they may, for example if the guard of a lock was moved to another task.
     pub fn is_certain(&self) -> bool {
         self.verdict.grade == Grade::Certain
+    }
+
+    /// Returns whether the tasks never go on, unless a guard that borrows its lock was moved to
+    /// another task.
+    pub(crate) fn is_reported(&self) -> bool {
+        self.verdict.grade != Grade::Likely
     }
 
     /// Returns the ids of the tasks, in the order in which they wait for each other. The future of

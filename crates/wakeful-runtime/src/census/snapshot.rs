@@ -13,6 +13,8 @@ pub(crate) struct Snapshot {
     pub(crate) runtimes: Vec<RuntimeState>,
     /// Tasks, blocking jobs, and the futures of threads in `block_on`. No two have the same id.
     pub(crate) actors: Vec<Actor>,
+    /// The answers of tasks that have gone on meanwhile, with their ids.
+    pub(crate) passing: Vec<(u64, Leaves)>,
     pub(crate) workers: Vec<WorkerState>,
     /// The holders of permits and read locks, and the users of channels. Only known if they
     /// were recorded from the start.

@@ -2,7 +2,7 @@
 //!
 //! The order depends on the snapshot only, so that two dumps can be compared.
 
-use super::frames::{self, Frame, Resolved, without_closures};
+use super::frames::{self, Resolved, push_frame, without_closures};
 use super::hang::Hang;
 use super::snapshot::{Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot};
 use super::sort::{Row, sort, sort_rows};
@@ -14,7 +14,7 @@ use super::write::{push, put};
 use std::cmp::Ordering;
 use std::panic::Location;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use wakeful_base::waiting::{WAIT_KINDS, WaitKind};
+use wakeful_base::waiting::{Stack, WAIT_KINDS, WaitKind};
 use wakeful_task::Id;
 
 /// A snapshot and what hangs in it.
@@ -88,25 +88,28 @@ impl Dump {
         })
     }
 
-    /// Returns where the tasks wait that have answered, in the order of their ids.
-    pub(crate) fn traces(&self) -> Vec<(Id, String)> {
+    /// Returns the tasks that have answered, with the stacks of their leaves and where these are,
+    /// in the order of their ids.
+    pub(crate) fn traces(&self) -> Vec<(Id, Vec<Stack>, String)> {
         let resolved = &*frames::resolve();
         let root = root_of(&self.snapshot, resolved);
         let mut traces = Vec::new();
         for actor in &self.snapshot.actors {
-            let Some(id) = Id::from_u64(actor.id) else { continue };
-            if !actor.is_task() || actor.leaves.is_none() {
+            let passing = self.snapshot.passing.iter().find(|(id, _)| *id == actor.id);
+            let answer = actor.leaves.as_ref().or(passing.map(|(_, answer)| answer));
+            let (true, Some(answer), Some(id)) = (actor.is_task(), answer, Id::from_u64(actor.id))
+            else {
                 continue;
-            }
+            };
             let mut text = String::new();
-            for leaf in actor.leaves() {
+            for leaf in &answer.leaves {
                 put!(&mut text, "waits for {}\n", kind_name(leaf.kind));
                 for frame in resolved.get(leaf.stack) {
                     push_frame(&mut text, frame, root);
                     text.push('\n');
                 }
             }
-            traces.push((id, text));
+            traces.push((id, answer.leaves.iter().map(|leaf| leaf.stack).collect(), text));
         }
         traces
     }
@@ -365,14 +368,6 @@ pub(crate) fn root_of<'a>(snapshot: &Snapshot, resolved: &'a Resolved) -> &'a st
         }
     }
     ""
-}
-
-fn push_frame(into: &mut String, frame: &Frame, root: &str) {
-    push(into, &frame.function);
-    if let Some(location) = &frame.location {
-        push(into, " at ");
-        push(into, location.strip_prefix(root).unwrap_or(location));
-    }
 }
 
 /// An actor, and what it waits for, in order.

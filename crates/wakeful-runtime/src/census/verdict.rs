@@ -5,12 +5,16 @@
 //! (`graph.rs`). What an actor waits for is taken as an OR: a `join!` looks like a `select!`, so an
 //! actor counts as hopeless only if each of its leaves is.
 //!
-//! The fixpoint is computed twice ([`Caution`](graph::Caution)):
+//! The fixpoint is computed with several sets of facts ([`Caution`](graph::Caution)):
 //!
 //! - **strict**, from facts that hold whatever the program does. An actor whose leaves are not all
-//!   known may go on; a guard that can be moved may be anywhere; any actor may send to a channel.
-//! - **lenient**, where a guard is with the task that acquired it, and a receiver with the task
-//!   that received last. What is hopeless strictly is hopeless here too.
+//!   known may go on; a guard, or a future that has one, may be with any actor; any actor may send
+//!   to a channel.
+//! - **in place**, where a guard that borrows its lock is with the task that acquired it. To be
+//!   elsewhere, it has to borrow a lock that lives as long as the program, or be in a future that
+//!   was polled by one task and then moved to another one.
+//! - **lenient**, where each guard is with the task that acquired it, and a receiver with the task
+//!   that received last. What is hopeless in the others is hopeless here too.
 //!
 //! The lenient graph explains: each hopeless actor points to one giver, so the pointers end in a
 //! cycle or in a dead end, which is the verdict (`cores.rs`). A verdict is
@@ -129,7 +133,9 @@ impl VerdictKind {
 pub(crate) enum Grade {
     /// The actors never go on by themselves.
     Certain,
-    /// The actors may go on, for example if a guard was moved to another task.
+    /// The same, unless a guard that borrows its lock was moved to another task.
+    UnlessMoved,
+    /// The actors may go on.
     Likely,
 }
 
@@ -137,7 +143,7 @@ impl Grade {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Grade::Certain => "certain",
-            Grade::Likely => "likely",
+            Grade::UnlessMoved | Grade::Likely => "likely",
         }
     }
 }

@@ -679,10 +679,13 @@ impl Builder {
 
     /// Calls `f` when tasks of the process are found to be deadlocked.
     ///
-    /// `f` is called once for each [`Hang`] that is certain, on a thread of its own, which looks
-    /// every half second: tasks that hold locks and wait for each other, that wait for the end of
-    /// each other, and so on. The thread is started with the first runtime that asks for it, and
-    /// looks at all runtimes built from then on.
+    /// `f` is called once for each [`Hang`], on a thread of its own, which looks every half second:
+    /// tasks that hold locks and wait for each other, that wait for the end of each other, and so
+    /// on. The thread is started with the first runtime that asks for it, and looks at all runtimes
+    /// built from then on.
+    ///
+    /// Such a hang is [certain](Hang::is_certain), or it is a deadlock that would be certain if no
+    /// task had moved a guard which borrows its lock to another task.
     ///
     /// To print such hangs to stderr without changing the program, set the environment variable
     /// `WAKEFUL_DEADLOCK_REPORT=1`.

@@ -13,7 +13,16 @@ use std::time::Duration;
 use wakeful_base::call_now;
 use wakeful_base::catch_panic::abort_on_unwind;
 use wakeful_base::threads::{self, ThreadRole};
+use wakeful_base::waiting::Stack;
 use wakeful_task::Id;
+
+#[cfg(feature = "taskdump")]
+mod trace;
+
+#[cfg(feature = "taskdump")]
+pub use trace::{Backtrace, BacktraceFrame, BacktraceSymbol, Root};
+#[cfg(feature = "taskdump")]
+pub use wakeful_base::budget::trace::{TraceMeta, trace_with};
 
 /// What the tasks of a runtime wait for, as [`Handle::census`] found it.
 ///
@@ -181,7 +190,10 @@ pub struct Task {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Trace {
+    /// Empty if it was captured: then it is printed from the stacks.
     text: String,
+    #[cfg(feature = "taskdump")]
+    stacks: Vec<trace::Addresses>,
 }
 
 impl Dump {
@@ -190,7 +202,7 @@ impl Dump {
         &self.hangs
     }
 
-    /// Returns the tasks that waited, and were asked where.
+    /// Returns the tasks that have said where they wait.
     pub fn tasks(&self) -> &Tasks {
         &self.tasks
     }
@@ -215,8 +227,22 @@ impl Task {
     }
 }
 
+impl Trace {
+    fn new(text: String, _stacks: &[Stack]) -> Trace {
+        Trace {
+            text,
+            #[cfg(feature = "taskdump")]
+            stacks: _stacks.iter().map(|stack| stack.addresses()).collect(),
+        }
+    }
+}
+
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        #[cfg(feature = "taskdump")]
+        if self.text.is_empty() {
+            return f.write_str(&trace::to_text(&self.stacks));
+        }
         f.write_str(&self.text)
     }
 }
@@ -270,10 +296,10 @@ impl Handle {
 
     /// Looks at all tasks of the runtime, and returns where they wait and what hangs.
     ///
-    /// Takes about half a second, like [`census`](Self::census). Then it wakes tasks that wait, at
-    /// most 16 of those that were spawned at the same place and wait for the same thing: they are
-    /// polled as after any spurious wake-up, and the futures that return `Pending` in that poll say
-    /// where they are. To see files and lines, build with debug information
+    /// Takes about half a second, like [`census`](Self::census). Then it wakes tasks, at most 16 of
+    /// those that were spawned at the same place and wait for the same thing: they are polled as
+    /// after any spurious wake-up, and the futures that return `Pending` in that poll say where
+    /// they are. To see files and lines, build with debug information
     /// (`debug = "line-tables-only"`).
     ///
     /// ```
@@ -291,15 +317,25 @@ impl Handle {
         let dump = self.observe(true).await;
         let text = dump.to_text();
         let tasks = dump.traces().into_iter();
-        let tasks = tasks.map(|(id, text)| Task { id, trace: Trace { text } }).collect();
+        let tasks = tasks.map(|(id, stacks, text)| Task { id, trace: Trace::new(text, &stacks) });
+        let tasks = tasks.collect();
         Dump { hangs: dump.hangs().to_vec(), tasks: Tasks { tasks }, text }
+    }
+
+    /// Returns whether the task that this thread polls is asked for a dump, or its poll is traced.
+    ///
+    /// Tokio's tests call it.
+    #[cfg(feature = "taskdump")]
+    #[doc(hidden)]
+    pub fn is_tracing() -> bool {
+        wakeful_base::waiting::is_collecting() || wakeful_base::budget::trace::is_tracing()
     }
 
     /// Takes a census on a thread of its own: the caller's thread has to answer, too.
     fn observe(&self, asks: bool) -> impl Future<Output = census::Dump> + Send + use<> {
         let scheduler = self.scheduler.clone();
         on_own_thread(Box::new(move || {
-            let ask = if asks { Ask::All } else { Ask::None };
+            let ask = if asks { Ask::Moving } else { Ask::None };
             census::Dump::new(Observer::new(console::records_from_start()).observe(
                 &[scheduler],
                 DUMP_GAP,

@@ -1,7 +1,7 @@
 //! `yield_now`: yielding to other tasks.
 
 use std::future::poll_fn;
-use std::task::Poll;
+use std::task::{Poll, ready};
 use wakeful_base::budget;
 use wakeful_base::waiting::{WaitKind, note};
 
@@ -29,6 +29,7 @@ use wakeful_base::waiting::{WaitKind, note};
 pub async fn yield_now() {
     let mut yielded = false;
     poll_fn(|cx| {
+        ready!(budget::poll_traced(cx));
         if yielded {
             return Poll::Ready(());
         }

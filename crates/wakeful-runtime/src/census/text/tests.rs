@@ -56,7 +56,7 @@ tasks: 15, blocking jobs: 0, threads in `block_on`: 1; waiting: 15, queued: 0, r
 It is not recorded which tasks hold permits and read locks.
 
 What hangs:
-  1. deadlock (certain): task 1 waits for mutex 1, which is held by task 2, which waits for mutex 2, \
+  1. deadlock (likely): task 1 waits for mutex 1, which is held by task 2, which waits for mutex 2, \
 which is held by task 1; 13 more wait for this. Acquire in the same order everywhere, or release \
 before waiting
 

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::census::snapshot::{ActorState, Snapshot};
 use crate::census::sort::{Row, sort_rows};
+use std::cell::OnceCell;
 use std::time::Duration;
 use wakeful_base::waiting::{LeafDetails, WaitKind};
 
@@ -24,6 +25,8 @@ struct Pointers<'a> {
     snapshot: &'a Snapshot,
     index: &'a Index,
     strict: Graph<'a>,
+    /// Computed when it is first needed: most processes have no verdict.
+    in_place: OnceCell<Graph<'a>>,
     graph: Graph<'a>,
     /// The giver that each hopeless node points to, or `NONE`, and the leaf that explains it.
     next: Vec<(Node, u32)>,
@@ -79,7 +82,7 @@ impl<'a> Pointers<'a> {
                 next[actor] = next[next[actor].0 as usize];
             }
         }
-        Pointers { snapshot, index, strict, graph, next }
+        Pointers { snapshot, index, strict, in_place: OnceCell::new(), graph, next }
     }
 
     fn actors(&self) -> Node {
@@ -267,7 +270,8 @@ impl<'a> Pointers<'a> {
             _ => VerdictKind::LostWaker,
         };
         let unchanged = self.unchanged_for(&actors);
-        let is_strict = actors.iter().all(|node| self.strict.is_hopeless(*node));
+        let is_hopeless = |graph: &Graph<'_>| actors.iter().all(|node| graph.is_hopeless(*node));
+        let is_strict = is_hopeless(&self.strict);
         let (likely_after, certain_after) = match kind {
             // `block_on(pending())` is how programs drive a runtime for good.
             VerdictKind::LostWaker if self.are_threads(&actors) => return None,
@@ -291,8 +295,21 @@ impl<'a> Pointers<'a> {
         if unchanged < likely_after {
             return None;
         }
-        let is_certain = is_strict && unchanged >= certain_after;
-        Some(self.draft(kind, links, affected.len(), is_certain, extra))
+        let grade = if unchanged < certain_after {
+            Grade::Likely
+        } else if is_strict {
+            Grade::Certain
+        } else if is_hopeless(self.in_place()) {
+            Grade::UnlessMoved
+        } else {
+            Grade::Likely
+        };
+        Some(self.draft(kind, links, affected.len(), grade, extra))
+    }
+
+    fn in_place(&self) -> &Graph<'a> {
+        let new = || Graph::new(self.snapshot, self.index, Caution::InPlace);
+        self.in_place.get_or_init(new)
     }
 
     /// Completes a draft.
@@ -302,7 +319,7 @@ impl<'a> Pointers<'a> {
         kind: VerdictKind,
         links: Vec<Link>,
         affected: usize,
-        is_certain: bool,
+        grade: Grade,
         extra: Extra,
     ) -> Draft {
         let mut draft = Draft::new(self.snapshot, kind, links, extra);
@@ -312,9 +329,7 @@ impl<'a> Pointers<'a> {
                 objects.push(object);
             }
         }
-        if is_certain {
-            draft.verdict.grade = Grade::Certain;
-        }
+        draft.verdict.grade = grade;
         draft.verdict.affected = affected;
         draft
     }
@@ -408,7 +423,9 @@ impl<'a> Pointers<'a> {
         // All that wait for any actor have to have been seen to wait together.
         let unchanged = self.unchanged_for(&Vec::from_iter(0..self.actors()));
         let is_strict = self.strict.is_hopeless(self.strict.any());
-        Some(self.draft(kind, links, affected, is_strict && unchanged >= ASLEEP_MIN, extra))
+        let is_certain = is_strict && unchanged >= ASLEEP_MIN;
+        let grade = if is_certain { Grade::Certain } else { Grade::Likely };
+        Some(self.draft(kind, links, affected, grade, extra))
     }
 
     /// Follows the pointers from an actor to the last actor before "any".

@@ -26,6 +26,8 @@ use wakeful_base::waiting::{Holder, Leaf, LeafDetails, WaitKind};
 pub(super) enum Caution {
     /// Only those that hold whatever the program does.
     Strict,
+    /// Those too that hold unless a guard that borrows its lock was moved to another task.
+    InPlace,
     /// Those too that hold in most programs.
     Lenient,
 }
@@ -254,7 +256,17 @@ impl<'a> Graph<'a> {
     }
 
     fn is_strict(&self) -> bool {
-        self.caution == Caution::Strict
+        self.caution != Caution::Lenient
+    }
+
+    /// Whether a guard counts as being with the task that acquired it. `may_move` is for those that
+    /// are meant to be moved.
+    fn is_in_place(&self, may_move: bool) -> bool {
+        match self.caution {
+            Caution::Strict => false,
+            Caution::InPlace => !may_move,
+            Caution::Lenient => true,
+        }
     }
 
     pub(super) fn any(&self) -> Node {
@@ -426,7 +438,7 @@ impl<'a> Graph<'a> {
                 continue;
             }
             match self.index.actor(held.by) {
-                Some(holder) if !(held.may_have_moved && self.is_strict()) => {
+                Some(holder) if self.is_in_place(held.may_have_moved) => {
                     self.edge(holder, node, HOLDS);
                 }
                 _ => self.edge(any, node, NO_LEAF),
@@ -645,7 +657,7 @@ impl<'a> Graph<'a> {
         leaf: u32,
     ) -> Givers {
         if let Some(holder) = &details.holder {
-            if holder.is_owned && self.is_strict() {
+            if !self.is_in_place(holder.is_owned) {
                 return Givers::Any;
             }
             return match self.index.holder(holder) {

@@ -67,7 +67,7 @@ fn c03_read_lock_behind_a_queued_writer() {
         task(3, [time()]),
     ];
     let snapshot = watched(actors.clone(), vec![held(A, 1, 1)]);
-    assert_found(&snapshot, &[(Deadlock, Certain, &[1, 2], 1)]);
+    assert_found(&snapshot, &[(Deadlock, UnlessMoved, &[1, 2], 1)]);
     // A third waiter is not known. It may be a writer before both, which gives up.
     let mut third = snapshot.clone();
     third.actors[1].leaves.as_mut().unwrap().leaves[0].details.waiting = Some(3);
@@ -82,9 +82,12 @@ fn c03_read_lock_behind_a_queued_writer() {
 
 #[test]
 fn c04_futurelock_by_select() {
-    let actors = || vec![main_waits([join(1)]), task(1, [granted(A, 1)]), task(2, [time()])];
-    for snapshot in [world(actors()), watched(actors(), vec![])] {
+    let actors = || vec![main_waits([join(1)]), task(1, [granted(A, 1)])];
+    for mut snapshot in [world(actors()), watched(actors(), vec![])] {
         assert_found(&snapshot, &[(Futurelock, Certain, &[1], 1)]);
+        // The future may have been moved to another task.
+        snapshot.actors.push(task(2, [time()]));
+        assert_found(&snapshot, &[(Futurelock, UnlessMoved, &[1], 1)]);
     }
     // Twin: the task has been woken to collect the lock.
     assert_nothing(&world(vec![task(1, [granted(A, 2)]), queued(2)]));
@@ -97,7 +100,7 @@ fn c05_buffered_then_for_each() {
     buffered.has_own_waker = false;
     buffered.details.holder = Some(Holder { is_granted: true, ..held_by(1) });
     let actors = vec![main_waits([granted(A, MAIN)]), task(2, [time()])];
-    assert_found(&world(actors), &[(Futurelock, Certain, &[MAIN], 0)]);
+    assert_found(&world(actors), &[(Futurelock, UnlessMoved, &[MAIN], 0)]);
     // Twin: the buffer still has a waker, and polls its futures.
     let waits = Actor { wakers: Some(1), ..task(1, [buffered]) };
     let twin = vec![
@@ -111,7 +114,7 @@ fn c05_buffered_then_for_each() {
 fn c06_futures_unordered_and_a_lock() {
     // Through another task: 1 was granted A and waits for B, whose holder waits for A.
     let actors = vec![task(1, [mutex(B, 2)]), task(2, [granted(A, 1)]), task(3, [time()])];
-    assert_found(&world(actors), &[(Futurelock, Certain, &[1, 2], 0)]);
+    assert_found(&world(actors), &[(Futurelock, UnlessMoved, &[1, 2], 0)]);
     // Twin: the holder of B can release it.
     assert_nothing(&world(vec![task(1, [mutex(B, 2)]), running(2), task(3, [granted(A, 1)])]));
 }
@@ -360,10 +363,10 @@ fn c22_lock_holder_in_a_set_that_is_not_polled() {
     let mut snapshot = world(vec![main_waits([mutex(A, 1)]), local(queued(1)), task(5, [time()])]);
     let set = RuntimeState { is_driven: false, ..runtime(SET, Flavor::LocalSet) };
     snapshot.runtimes.push(RuntimeState { thread: Some(MAIN_OS), ..set });
-    assert_found(&snapshot, &[(NotDriven, Certain, &[1, MAIN], 0)]);
+    assert_found(&snapshot, &[(NotDriven, UnlessMoved, &[1, MAIN], 0)]);
     // The set's tasks may wait, too: they could not answer.
     snapshot.actors[1] = local(Actor { wakers: Some(1), leaves: None, ..task(1, []) });
-    assert_found(&snapshot, &[(NotDriven, Certain, &[1, MAIN], 0)]);
+    assert_found(&snapshot, &[(NotDriven, UnlessMoved, &[1, MAIN], 0)]);
     // Its thread is not known: any other actor may poll it.
     snapshot.runtimes[1].thread = None;
     assert_nothing(&snapshot);
