@@ -1,6 +1,7 @@
 //! The part of a task that is the same for all types of futures.
 
 use crate::id::Id;
+use crate::spawn_site::SpawnSite;
 use crate::state::{Outcome, Phase, TaskState};
 use std::fmt;
 use std::mem::offset_of;
@@ -46,7 +47,7 @@ pub(crate) enum PollResult {
 #[repr(C)]
 pub struct Header {
     owned: Links<Header>,
-    spawned_at: &'static Location<'static>,
+    spawned_at: SpawnSite,
     pub(crate) home: UnsafeCell<NonNull<()>>,
     pub(crate) vtable: &'static Vtable,
     /// The task's id, and a word: while the task is scheduled, the next entry of an intrusive
@@ -70,7 +71,7 @@ impl Header {
     ) -> Header {
         Header {
             owned: Links::new(),
-            spawned_at,
+            spawned_at: SpawnSite::new(spawned_at),
             home: UnsafeCell::new(home),
             vtable,
             slot: WaitSlot::new(id.as_u64()),
@@ -94,7 +95,28 @@ impl Header {
 
     /// Returns where the task was spawned.
     pub fn spawned_at(&self) -> &'static Location<'static> {
-        self.spawned_at
+        self.spawned_at.location()
+    }
+
+    /// Makes the task keep the time at which it is scheduled.
+    ///
+    /// No other thread may have a reference to the task yet.
+    #[cold]
+    pub fn keep_times(&self) {
+        self.spawned_at.keep_times();
+    }
+
+    /// Notes when the task is scheduled, on a clock of the caller's choice, if it
+    /// [keeps](Self::keep_times) that.
+    ///
+    /// Only the holder of the task's queue entry may do so.
+    pub fn note_scheduled(&self, now_ns: u64) {
+        self.spawned_at.note_scheduled(now_ns);
+    }
+
+    /// Returns when the task was scheduled last, if it [keeps](Self::keep_times) that.
+    pub fn scheduled_at_ns(&self) -> Option<u64> {
+        self.spawned_at.scheduled_at_ns()
     }
 
     /// Returns the name of the future's type.
@@ -135,7 +157,11 @@ impl Header {
 }
 
 /// The bytes of a header, copied while the task may have been freed.
-pub struct HeaderCopy([u8; size_of::<Header>()]);
+pub struct HeaderCopy {
+    bytes: [u8; size_of::<Header>()],
+    /// The address of the `Location` that the header leads to.
+    site: usize,
+}
 
 impl Header {
     /// Copies the header of a task that may be freed at any moment. The kernel makes the copy, so
@@ -144,9 +170,11 @@ impl Header {
     ///
     /// The caller has to find out afterwards whether the task was alive all the time.
     pub fn copy_of(task: TaskRef) -> Option<HeaderCopy> {
-        let mut copy = HeaderCopy([0; size_of::<Header>()]);
-        read_own_memory(task.as_ptr().expose_provenance(), &mut copy.0)?;
-        Some(copy)
+        let mut bytes = [0; size_of::<Header>()];
+        read_own_memory(task.as_ptr().expose_provenance(), &mut bytes)?;
+        let word = usize::from_ne_bytes(field(&bytes, offset_of!(Header, spawned_at)));
+        let site = SpawnSite::location_address(word, read_own_memory)?;
+        Some(HeaderCopy { bytes, site })
     }
 }
 
@@ -169,17 +197,17 @@ impl HeaderCopy {
     /// # Safety
     /// The task must have been alive while the copy was made.
     pub unsafe fn id_and_site(&self) -> (u64, &'static Location<'static>) {
-        let field = |offset: usize| self.0[offset..].first_chunk().copied().unwrap_or_default();
-        let id = u64::from_ne_bytes(field(offset_of!(Header, slot) + WaitSlot::ID_OFFSET));
-        let site = usize::from_ne_bytes(self.word(offset_of!(Header, spawned_at)));
-        // SAFETY: by contract these are the bytes of a `&'static Location`, which has no
-        // provenance that it would not share with its static.
-        (id, unsafe { &*std::ptr::with_exposed_provenance::<Location<'static>>(site) })
+        let id = field(&self.bytes, offset_of!(Header, slot) + WaitSlot::ID_OFFSET);
+        // SAFETY: by contract the address is that of a `&'static Location`, which has no provenance
+        // that it would not share with its static.
+        let site = unsafe { &*std::ptr::with_exposed_provenance::<Location<'static>>(self.site) };
+        (u64::from_ne_bytes(id), site)
     }
+}
 
-    fn word(&self, offset: usize) -> [u8; size_of::<usize>()] {
-        self.0[offset..].first_chunk().copied().unwrap_or_default()
-    }
+/// Returns the bytes of a header's field.
+fn field<const N: usize>(bytes: &[u8], offset: usize) -> [u8; N] {
+    bytes[offset..].first_chunk().copied().expect("the field lies in the header")
 }
 
 impl fmt::Debug for HeaderCopy {
@@ -192,7 +220,7 @@ impl fmt::Debug for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Task")
             .field("id", &self.id())
-            .field("spawned_at", &self.spawned_at)
+            .field("spawned_at", &self.spawned_at())
             .finish()
     }
 }

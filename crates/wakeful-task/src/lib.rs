@@ -32,6 +32,7 @@
 //! | `cell.rs`, `header.rs` | the memory of a task |
 //! | `join.rs`, `join_slot.rs`, `abort.rs`, `waker.rs` | the other references |
 //! | `current.rs` | the task that a thread runs |
+//! | `spawn_site.rs` | where a task was spawned, and when it was scheduled |
 //!
 //! This crate is an implementation detail of `wakeful`. Its API follows no version promise.
 //!
@@ -42,7 +43,9 @@
 //! | field | access |
 //! |---|---|
 //! | `state` | any holder of a reference, through the transitions |
-//! | `vtable`, `spawned_at` | written before the first reference exists, then only read |
+//! | `vtable` | written before the first reference exists, then only read |
+//! | `spawned_at` | written before the task is shared, then only read |
+//! | `spawned_at`, times | the holder of the right to poll |
 //! | `slot`, its id | written before the first reference exists, then only read |
 //! | `slot`, word | scheduled: the queue; running: the polling thread; complete: the scheduler |
 //! | `slot`, note | any thread may mark it, by an exchange that fails if the word changes |
@@ -66,6 +69,7 @@ mod id;
 mod join;
 mod join_slot;
 mod refs;
+mod spawn_site;
 mod state;
 mod waker;
 

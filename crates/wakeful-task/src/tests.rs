@@ -19,6 +19,8 @@ mod last_reference;
 #[cfg(not(wakeful_loom))]
 mod panics;
 #[cfg(not(wakeful_loom))]
+mod spawn_site;
+#[cfg(not(wakeful_loom))]
 mod stress;
 #[cfg(not(wakeful_loom))]
 mod waking;

@@ -166,6 +166,7 @@ pub(crate) fn new(
         root_polls: 0,
     });
     let core = CoreAndDriver { core, driver: driver.driver };
+    let metrics = WorkerMetrics::new(&config.histograms);
     Arc::new_cyclic(|weak| CurrentThread {
         inject: InjectionQueue::new(),
         driver_waker: driver.waker,
@@ -181,7 +182,7 @@ pub(crate) fn new(
         polling: AtomicPtr::new(std::ptr::null_mut()),
         refs: CellRefs::new(),
         remote: RemoteMetrics::default(),
-        metrics: WorkerMetrics::default(),
+        metrics,
         stalls: Arc::new(StallState::new(config.stall.clone())),
         config,
         pool,
@@ -232,6 +233,7 @@ impl CurrentThread {
     }
 
     fn admit(self: &Arc<Self>, runnable: Runnable) {
+        self.config.note_spawned(&runnable);
         config::call_for(&self.config.hooks.spawn, &runnable);
         let Some(runnable) = drive::spawn_local(self, runnable) else { return };
         CellRefs::take(self, 1);
@@ -305,6 +307,8 @@ unsafe impl Schedule for TaskList {
     unsafe fn schedule(home: NonNull<TaskList>, runnable: Runnable) {
         // SAFETY: `runnable` keeps the task alive, and the task's cell keeps the scheduler.
         let scheduler = unsafe { home.as_ref() }.scheduler;
+        // SAFETY: as above; `runnable` is still here.
+        unsafe { &*scheduler }.config.note_scheduled(&runnable);
         // On the driving thread the `Arc` in `DriveContext` keeps the scheduler alive. On any other
         // thread, once the entry is in the queue, nothing might.
         let Some(runnable) = drive::schedule_local(scheduler, runnable) else { return };

@@ -200,7 +200,9 @@ impl CurrentThread {
             if let Some(core) = self.core_slot.lock().core.take() {
                 return Some(core);
             }
-            let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
+            let poll = || {
+                budget::with_initial(|| self.remote.noting_budget(|| root.as_mut().poll(&mut cx)))
+            };
             if blocked.poll(waker, poll).is_ready() {
                 return None;
             }
@@ -306,7 +308,13 @@ impl DriveContext {
         loop {
             if self.scheduler.root_woken.swap(false, AcqRel) {
                 self.with_core(|core| core.root_polls += 1);
-                let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
+                let poll = || {
+                    budget::with_initial(|| {
+                        let polled = root.as_mut().poll(&mut cx);
+                        self.scheduler.metrics.note_budget();
+                        polled
+                    })
+                };
                 if stall::run_future(|| blocked.poll(waker, poll)).is_ready() {
                     self.scheduler.metrics.add_busy(busy_since, Instant::now());
                     return;
@@ -382,8 +390,19 @@ impl DriveContext {
     /// Polls one task and settles or ends it. Runs user code.
     fn poll(&self, runnable: Runnable) {
         self.scheduler.metrics.polls.add(1);
-        let hooks = &self.scheduler.config.hooks;
-        config::call_for(&hooks.before_poll, &runnable);
+        let config = &self.scheduler.config;
+        let polled = if config.observes_polls {
+            config.observe_poll(&self.scheduler.metrics, runnable, |runnable| self.run(runnable))
+        } else {
+            self.run(runnable)
+        };
+        match polled {
+            Polled::Pending(running) => self.settle(running),
+            Polled::Ended(ended) => self.end(ended),
+        }
+    }
+
+    fn run(&self, runnable: Runnable) -> Polled {
         self.scheduler.polling.store(runnable.task().as_ptr(), Relaxed);
         let polled = if self.reports_stalls {
             stall::run_task(runnable.id(), runnable.spawned_at(), || runnable.run())
@@ -391,13 +410,7 @@ impl DriveContext {
             runnable.run()
         };
         self.scheduler.polling.store(ptr::null_mut(), Relaxed);
-        // SAFETY: `polled` holds the scheduler's reference to the task, whether the task is pending
-        // or has ended.
-        config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
-        match polled {
-            Polled::Pending(running) => self.settle(running),
-            Polled::Ended(ended) => self.end(ended),
-        }
+        polled
     }
 
     /// Leaves a pending task to its waker, or queues it again if it yielded or was woken during its
@@ -416,8 +429,11 @@ impl DriveContext {
                 }
             }
             if std::mem::take(&mut core.yielding) {
-                core.yielded.push(running.requeue());
+                let again = running.requeue();
+                self.scheduler.config.note_scheduled(&again);
+                core.yielded.push(again);
             } else if let Some(again) = running.idle() {
+                self.scheduler.config.note_scheduled(&again);
                 self.scheduler.metrics.local_schedules.add(1);
                 core.ready.push(again);
             }
@@ -481,7 +497,7 @@ impl DriveContext {
         if self.has_work() || !scheduler.inject.is_empty() {
             self.look_at_driver();
         } else {
-            scheduler.metrics.parks.add(1);
+            scheduler.metrics.note_park();
             self.wait_for_event();
             scheduler.woken.measure(Instant::now());
             scheduler.metrics.unparks.add(1);

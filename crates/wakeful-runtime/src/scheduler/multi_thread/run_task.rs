@@ -77,27 +77,16 @@ impl WorkerThread {
         let metrics = &self.worker().metrics;
         metrics.polls.add(1);
         self.lease.begin_user_code(UserCode::Poll(runnable.task()));
-        let hooks = &self.scheduler.config.hooks;
-        let polled = if hooks.before_poll.is_none() && hooks.after_poll.is_none() {
-            runnable.run()
+        let config = &self.scheduler.config;
+        let polled = if config.observes_polls {
+            config.observe_poll(metrics, runnable, Runnable::run)
         } else {
-            self.poll_with_hooks(runnable)
+            runnable.run()
         };
         match polled {
             Polled::Pending(running) => self.settle(running),
             Polled::Ended(ended) => self.end(ended),
         }
-    }
-
-    #[cold]
-    fn poll_with_hooks(&self, runnable: Runnable) -> Polled {
-        let hooks = &self.scheduler.config.hooks;
-        config::call_for(&hooks.before_poll, &runnable);
-        let polled = runnable.run();
-        // SAFETY: `polled` holds the scheduler's reference to the task, whether the task is pending
-        // or has ended.
-        config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
-        polled
     }
 
     /// Leaves a pending task to its waker, or queues it again if it yielded or was woken during its
@@ -122,8 +111,11 @@ impl WorkerThread {
             }
         }
         if yields {
-            core.yielded.push(running.requeue());
+            let again = running.requeue();
+            self.scheduler.config.note_scheduled(&again);
+            core.yielded.push(again);
         } else if let Some(again) = running.idle() {
+            self.scheduler.config.note_scheduled(&again);
             self.worker().metrics.local_schedules.add(1);
             self.push_own(&mut core, again);
         }
