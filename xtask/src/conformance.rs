@@ -26,7 +26,7 @@ pub mod process;
 pub mod suites;
 mod verdict;
 
-use lists::Tests;
+use lists::{LeftOut, Tests};
 use outcome::Outcomes;
 use package::Backend;
 use suites::{SUITES, Suite};
@@ -70,8 +70,8 @@ fn check(suite: &Suite, request: &Request) -> Result<(), String> {
     }
     let outcomes = outcomes_of(suite, Backend::DropIn, files, request)?;
     let verdict = verdict::of(&expected, &outcomes);
-    verdict.print(suite.krate);
-    verdict.result(suite.krate)
+    verdict.print(suite.name);
+    verdict.result(suite.name)
 }
 
 /// Returns an error message for each requested file that is in no suite's list.
@@ -99,10 +99,10 @@ fn record(suite: &Suite, request: &Request) -> Result<(), String> {
     let path = list_path(suite, "tests");
     passing.save(
         &path,
-        &format!("The tests of {} {} that pass on Tokio itself", suite.krate, suite.version),
+        &format!("The tests of {} {} that pass on Tokio itself", suite.name, suite.version),
     )?;
     package::save_lock(suite, &list_path(suite, "lock"))?;
-    println!("{}: {} pass on Tokio, see {}", suite.krate, passing.count(), path.display());
+    println!("{}: {} pass on Tokio, see {}", suite.name, passing.count(), path.display());
     for (file, failing) in outcomes.failing() {
         println!("    not in the list: {file}: {failing}");
     }
@@ -116,11 +116,15 @@ fn outcomes_of(
     request: &Request,
 ) -> Result<Outcomes, String> {
     let dir = package::lay_out(suite, backend, &list_path(suite, "lock"))?;
-    println!("    {} {}: {} test files", suite.krate, suite.version, files.len());
-    let built = build::test_files(&dir, &target_dir(), &files)?;
-    let outcomes = process::run_all(&dir, built, request.time_limit, &|_, _| false)?;
+    println!("    {} {}: {} test files", suite.name, suite.version, files.len());
+    // Flags for the compiler would make cargo build everything again each time they change.
+    let build_dir = suite.cfg.map_or(target_dir(), |cfg| target_dir().join(cfg));
+    let built = build::test_files(&dir, &build_dir, &files, suite.cfg)?;
+    let left_out = LeftOut::load(&list_path(suite, "left-out"))?;
+    let skips = |file: &str, test: Option<&str>| left_out.has(file, test);
+    let outcomes = process::run_all(&dir, built, request.time_limit, &skips)?;
     if let Some(path) = &request.json {
-        fs::write(path, outcomes.to_json(suite.krate))
+        fs::write(path, outcomes.to_json(suite.name))
             .map_err(|e| format!("cannot write {}: {e}", path.display()))?;
     }
     Ok(outcomes)
@@ -164,7 +168,7 @@ fn parse(args: &[&str]) -> Result<Request, String> {
 
 /// Returns the path `xtask/conformance/SUITE.KIND`.
 fn list_path(suite: &Suite, kind: &str) -> PathBuf {
-    repo::root().join("xtask/conformance").join(format!("{}.{kind}", suite.krate))
+    repo::root().join("xtask/conformance").join(format!("{}.{kind}", suite.name))
 }
 
 /// Returns the target folder of this task. It is separate from the workspace's, since profiles and

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::suites::{EXCLUDED_FILES, Suite};
+use super::suites::Suite;
 use super::target_dir;
 use crate::cargo::Cargo;
 use crate::json::{Json, quoted};
@@ -29,7 +29,7 @@ pub enum Backend {
 pub fn lay_out(suite: &Suite, backend: Backend, lock: &Path) -> Result<PathBuf, String> {
     let published = Published::find(suite)?;
     let on = if backend == Backend::DropIn { "drop-in" } else { "itself" };
-    let dir = target_dir().join(format!("{}-on-{on}", suite.krate));
+    let dir = target_dir().join(format!("{}-on-{on}", suite.name));
     let mut manifest = manifest(suite, &published.metadata);
     if backend == Backend::DropIn {
         let drop_in = repo::root().join("crates/tokio-drop-in");
@@ -53,10 +53,17 @@ pub fn test_files(suite: &Suite) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for path in entries(&tests)? {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let left_out = EXCLUDED_FILES.iter().any(|part| name.contains(part));
-        if path.extension().is_some_and(|end| end == "rs") && !left_out {
-            names.push(name);
+        let left_out = suite.excluded_files.iter().any(|part| name.contains(part));
+        if path.extension().is_none_or(|end| end != "rs") || left_out {
+            continue;
         }
+        if let Some(cfg) = suite.cfg {
+            let text = fs::read_to_string(&path).map_err(|e| failed("read", &path, &e))?;
+            if !text.contains(cfg) {
+                continue;
+            }
+        }
+        names.push(name);
     }
     names.sort();
     Ok(names)
@@ -70,7 +77,7 @@ pub fn features_of(suite: &Suite) -> Result<BTreeSet<String>, String> {
 
 /// Saves the lock file of the package that was built on Tokio itself.
 pub fn save_lock(suite: &Suite, lock: &Path) -> Result<(), String> {
-    let from = target_dir().join(format!("{}-on-itself/Cargo.lock", suite.krate));
+    let from = target_dir().join(format!("{}-on-itself/Cargo.lock", suite.name));
     fs::copy(&from, lock).map_err(|e| failed("copy", &from, &e))?;
     Ok(())
 }
@@ -109,7 +116,7 @@ impl Published {
 
 /// Returns the manifest of the package with the suite's tests.
 fn manifest(suite: &Suite, published: &Json) -> String {
-    let mut text = manifest_head(&format!("{}-conformance", suite.krate));
+    let mut text = manifest_head(&format!("{}-conformance", suite.name));
     // There are many binaries, and small ones link faster.
     text.push_str("\n[profile.dev]\ndebug = false\nincremental = false\n");
     text.push_str("\n[lints.rust]\nunexpected_cfgs = \"allow\"\n");
@@ -120,7 +127,7 @@ fn manifest(suite: &Suite, published: &Json) -> String {
     for name in &enabled {
         text.push_str(&format!("{name} = []\n"));
     }
-    let Suite { krate, version, features } = suite;
+    let Suite { krate, version, features, .. } = suite;
     let features: Vec<String> = features.iter().map(|&name| name.to_owned()).collect();
     text.push_str(&format!(
         "\n[dev-dependencies.{krate}]\nversion = \"={version}\"\nfeatures = {}\n",

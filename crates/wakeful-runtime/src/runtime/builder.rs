@@ -1,6 +1,7 @@
 //! The builder of runtimes.
 
 mod metrics;
+mod tokio_only;
 
 use super::{Handle, LocalOptions, LocalRuntime, Runtime, version_note};
 use crate::blocking::Pool;

@@ -3,7 +3,7 @@ use super::manifest;
 use crate::json::Json;
 use crate::manifest::Manifest;
 
-const SUITE: Suite = Suite { krate: "clock", version: "1.2.3", features: &["full"] };
+const SUITE: Suite = Suite::new("clock", "1.2.3", &["full"]);
 
 const PUBLISHED: &str = r#"{
     "features": {
