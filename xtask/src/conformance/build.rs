@@ -9,22 +9,22 @@ use crate::json::Json;
 /// For each test file, its binary, or the first error if it does not compile.
 pub type Built = BTreeMap<String, Result<PathBuf, String>>;
 
-/// Builds `files` of the package in `dir`, and everything else, with `--cfg` if there is one. A file that
-/// does not compile does not affect the others.
+/// Builds `files` of the package in `dir`. A file that does not compile does not affect the others.
 pub fn test_files(
     dir: &Path,
     target_dir: &Path,
     files: &[String],
-    cfg: Option<&str>,
+    rustflags: &str,
 ) -> Result<Built, String> {
     let chosen: Vec<String> =
         files.iter().flat_map(|file| ["--test".to_owned(), file.clone()]).collect();
-    let mut command = Cargo::new(dir, "build --keep-going --message-format=json")
-        .env("CARGO_TARGET_DIR", &target_dir.to_string_lossy());
-    if let Some(cfg) = cfg {
-        command = command.env("RUSTFLAGS", &format!("--cfg {cfg}"));
+    let mut build = Cargo::new(dir, "build --keep-going --message-format=json")
+        .env("CARGO_TARGET_DIR", &target_dir.to_string_lossy())
+        .args_unshown(&chosen);
+    if !rustflags.is_empty() {
+        build = build.env("RUSTFLAGS", rustflags);
     }
-    let (messages, errors) = command.args_unshown(&chosen).captured()?;
+    let (messages, errors) = build.captured()?;
     let built = read(&messages);
     if built.is_empty() {
         return Err(format!("the build failed before it reached a test file:\n{errors}"));

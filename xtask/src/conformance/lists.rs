@@ -8,41 +8,6 @@ use std::path::Path;
 #[cfg(test)]
 mod tests;
 
-/// Tests that are not run, with the reason: a line `file test: why` for each.
-#[derive(Debug, Default, PartialEq)]
-pub struct LeftOut(Vec<(String, String)>);
-
-impl LeftOut {
-    /// Reads the list. Without one, nothing is left out.
-    pub fn load(path: &Path) -> Result<LeftOut, String> {
-        if !path.exists() {
-            return Ok(LeftOut::default());
-        }
-        let text = fs::read_to_string(path);
-        let text = text.map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-        LeftOut::parse(&text).map_err(|wrong| format!("{}: {wrong}", path.display()))
-    }
-
-    fn parse(text: &str) -> Result<LeftOut, String> {
-        let mut left_out = LeftOut::default();
-        for line in text.lines().filter(|line| !line.starts_with('#')) {
-            let (what, why) = line.split_once(": ").unwrap_or((line, ""));
-            match what.split_once(' ') {
-                Some((file, test)) if !why.trim().is_empty() => {
-                    left_out.0.push((file.to_owned(), test.to_owned()));
-                }
-                _ => return Err(format!("`{line}`: expected `file test: why`")),
-            }
-        }
-        Ok(left_out)
-    }
-
-    /// Returns whether a test is left out, or a whole file if `test` is `None`.
-    pub fn has(&self, file: &str, test: Option<&str>) -> bool {
-        self.0.iter().any(|(of, name)| of == file && Some(name.as_str()) == test)
-    }
-}
-
 /// Test files and their tests.
 #[derive(Debug, Default, PartialEq)]
 pub struct Tests(BTreeMap<String, BTreeSet<String>>);

@@ -1,4 +1,4 @@
-use super::{LeftOut, Tests};
+use super::Tests;
 
 #[test]
 fn a_saved_list_can_be_read_back() {
@@ -22,14 +22,4 @@ fn only_the_named_files_are_kept() {
     assert_eq!(tests.files().collect::<Vec<_>>(), ["b", "c"]);
     assert_eq!(tests.of("b").collect::<Vec<_>>(), ["two"]);
     assert_eq!(tests.of("a").count(), 0);
-}
-
-#[test]
-fn a_test_that_is_left_out_needs_a_reason() {
-    let left_out = LeftOut::parse("# comment\na b::c: it needs: the network\n").unwrap();
-    assert!(left_out.has("a", Some("b::c")));
-    assert!(!left_out.has("a", Some("d")) && !left_out.has("a", None));
-    for wrong in ["a b", "a b: ", "a: why"] {
-        assert!(LeftOut::parse(wrong).is_err(), "{wrong}");
-    }
 }
