@@ -30,8 +30,8 @@
 //! | of Tokio's | there is |
 //! |---|---|
 //! | stable API | everything: paths, signatures, bounds, implementations |
-//! | features | all; `tracing`, `taskdump`, `io-uring` and `schedule-latency` do nothing |
-//! | API behind `tokio_unstable` | task builders, hooks and most counters, without that flag |
+//! | features | all; `tracing`, `taskdump` and `io-uring` do nothing |
+//! | API behind `tokio_unstable` | all but task dumps, without that flag |
 //!
 //! The modules also contain what only Wakeful has, such as `Builder::on_stall` and
 //! `RuntimeMetrics::stall_count`. A program that uses these no longer compiles on Tokio.

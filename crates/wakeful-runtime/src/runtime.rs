@@ -47,6 +47,7 @@ mod handle;
 mod histogram_metrics;
 mod id;
 mod local_runtime;
+mod replaced_metrics;
 #[expect(clippy::module_inception, reason = "the file is named after the type in it")]
 mod runtime;
 mod runtime_metrics;

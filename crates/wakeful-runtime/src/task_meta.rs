@@ -47,10 +47,9 @@ impl TaskMeta<'_> {
     /// Returns how long the task was scheduled before the poll that the callback is called for.
     ///
     /// That is the time since the task was spawned or woken, or yielded, until it is polled. It is
-    /// `None` unless it is measured (see [`Builder::track_task_schedule_latency`]), and in callbacks
-    /// that do not belong to a poll.
+    /// `None` unless the builder has [enabled] it, and in callbacks that do not belong to a poll.
     ///
-    /// [`Builder::track_task_schedule_latency`]: crate::runtime::Builder::track_task_schedule_latency
+    /// [enabled]: crate::runtime::Builder::track_task_schedule_latency
     pub fn schedule_latency(&self) -> Option<Duration> {
         self.schedule_latency
     }

@@ -1,7 +1,7 @@
 //! Where a task was spawned, and what is kept of its times if its runtime asks for that.
 //!
-//! Both are behind one word of the header: a `Location`, or a [`TaskTimes`] of the task's own, which
-//! has the location. The lowest bit says which.
+//! Both are behind one word of the header: a `Location`, or a [`TaskTimes`] of the task's own,
+//! which has the location. The lowest bit says which.
 //!
 //! ```text
 //!   new_task ──▶ Location ──keep_times, before the task is shared──▶ TaskTimes ──free──▶ freed
@@ -53,15 +53,15 @@ impl SpawnSite {
         if word.addr() & HAS_TIMES == 0 {
             return None;
         }
-        // SAFETY: a word with the mark comes from `keep_times`, which made it from a box. The box is
-        // freed with the task, which the caller's reference keeps.
+        // SAFETY: a word with the mark comes from `keep_times`, which made it from a box. The box
+        // is freed with the task, which the caller's reference keeps.
         Some(unsafe { &*word.map_addr(|addr| addr & !HAS_TIMES).cast::<TaskTimes>() })
     }
 
     pub(crate) fn location(&self) -> &'static Location<'static> {
         match self.times() {
             Some(times) => times.location,
-            // SAFETY: a word without the mark comes from `new`, which made it from such a reference.
+            // SAFETY: a word without the mark comes from `new`, which made it from a reference.
             None => unsafe { &*self.0.load(Relaxed).cast::<Location<'static>>() },
         }
     }

@@ -1,8 +1,7 @@
 //! The builder's settings for metrics that cost something.
 
 use super::Builder;
-use crate::metrics::{HistogramConfig, HistogramConfiguration, HistogramScale, ScaledBuckets};
-use std::time::Duration;
+use crate::metrics::{HistogramConfig, HistogramConfiguration, ScaledBuckets};
 
 /// Which metrics are enabled, and the buckets of their histograms.
 #[derive(Default)]
@@ -32,13 +31,10 @@ impl MetricSettings {
 impl Builder {
     /// Enables the histogram of poll times: how long each poll of a task takes.
     ///
-    /// This reads the clock twice for each poll. By default there are 10 buckets of 100 µs; see
-    /// [`metrics_poll_time_histogram_configuration`].
+    /// This reads the clock twice for each poll. By default there are 10
+    /// [buckets](Self::metrics_poll_time_histogram_configuration) of 100 µs.
     ///
-    /// Read the counts with [`RuntimeMetrics::poll_time_histogram_bucket_count`].
-    ///
-    /// [`metrics_poll_time_histogram_configuration`]: Self::metrics_poll_time_histogram_configuration
-    /// [`RuntimeMetrics::poll_time_histogram_bucket_count`]: crate::runtime::RuntimeMetrics::poll_time_histogram_bucket_count
+    /// [`RuntimeMetrics`](crate::runtime::RuntimeMetrics) has the counts.
     ///
     /// ```
     /// use std::{thread, time::Duration};
@@ -95,10 +91,8 @@ impl Builder {
     /// polled.
     ///
     /// This costs the same as [`track_task_schedule_latency`](Self::track_task_schedule_latency),
-    /// and implies it. By default there are 10 buckets of 100 µs; see
-    /// [`metrics_schedule_latency_histogram_configuration`].
-    ///
-    /// [`metrics_schedule_latency_histogram_configuration`]: Self::metrics_schedule_latency_histogram_configuration
+    /// and implies it. By default there are 10
+    /// [buckets](Self::metrics_schedule_latency_histogram_configuration) of 100 µs.
     ///
     /// ```
     /// use std::{thread, time::Duration};
@@ -131,63 +125,7 @@ impl Builder {
         self
     }
 
-    fn scaled_poll_times(&mut self) -> &mut ScaledBuckets {
+    pub(super) fn scaled_poll_times(&mut self) -> &mut ScaledBuckets {
         self.metrics.scaled_poll_times.get_or_insert_with(ScaledBuckets::default)
-    }
-}
-
-/// Names that Tokio has replaced.
-impl Builder {
-    /// Enables the histogram of poll times.
-    #[doc(hidden)]
-    #[deprecated(note = "use `enable_metrics_poll_time_histogram`")]
-    pub fn enable_metrics_poll_count_histogram(&mut self) -> &mut Self {
-        self.enable_metrics_poll_time_histogram()
-    }
-
-    /// Sets whether the buckets of the histogram of poll times grow.
-    ///
-    /// See [`HistogramScale`] for an example.
-    #[deprecated(note = "use `metrics_poll_time_histogram_configuration`")]
-    pub fn metrics_poll_count_histogram_scale(
-        &mut self,
-        histogram_scale: HistogramScale,
-    ) -> &mut Self {
-        self.scaled_poll_times().scale = histogram_scale;
-        self
-    }
-
-    /// Sets the width of the first bucket of the histogram of poll times. The default is 100 µs.
-    ///
-    /// On a logarithmic scale it is rounded up to a power of two, in nanoseconds.
-    ///
-    /// # Panics
-    /// Panics if `resolution` is zero or above one second.
-    #[track_caller]
-    #[deprecated(note = "use `metrics_poll_time_histogram_configuration`")]
-    pub fn metrics_poll_count_histogram_resolution(&mut self, resolution: Duration) -> &mut Self {
-        assert!(
-            !resolution.is_zero() && resolution <= Duration::from_secs(1),
-            "`Builder::metrics_poll_count_histogram_resolution` called with {resolution:?}; it must \
-             be above 0 and at most 1 s"
-        );
-        self.scaled_poll_times().resolution = resolution;
-        self
-    }
-
-    /// Sets the number of buckets of the histogram of poll times. The default is 10.
-    ///
-    /// # Panics
-    /// Panics if `buckets` is zero.
-    #[track_caller]
-    #[deprecated(note = "use `metrics_poll_time_histogram_configuration`")]
-    pub fn metrics_poll_count_histogram_buckets(&mut self, buckets: usize) -> &mut Self {
-        assert!(
-            buckets > 0,
-            "`Builder::metrics_poll_count_histogram_buckets` called with 0; a histogram needs at \
-             least 1 bucket"
-        );
-        self.scaled_poll_times().buckets = buckets;
-        self
     }
 }
