@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// ```
 /// use wakeful::runtime::{Builder, RngSeed};
 ///
-/// /// Returns which of ten ready branches `select!` has taken, five times.
+/// /// Returns which of four ready branches `select!` has taken, three times.
 /// fn choices(seed: RngSeed) -> Vec<u32> {
 ///     async fn choose() -> u32 {
 ///         wakeful::select! {

@@ -604,9 +604,9 @@ impl Builder {
 
     /// Sets the seed of the random numbers that the runtime's threads use.
     ///
-    /// The order in which [`select!`](crate::select) polls its branches is then the same in each
-    /// run, as far as the order of everything else is: on a current-thread runtime without I/O, or
-    /// with one worker. Each runtime that the builder builds begins with the same numbers.
+    /// The order in which `select!` polls its branches is then the same in each run, as far as the
+    /// order of everything else is: on a current-thread runtime without I/O, or with one worker.
+    /// Each runtime that the builder builds begins with the same numbers.
     ///
     /// See [`RngSeed`] for an example.
     pub fn rng_seed(&mut self, seed: RngSeed) -> &mut Self {
