@@ -6,6 +6,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Handle};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -38,10 +40,9 @@ async fn scrape() {
     tasks.join_all().await;
     stalls.absolute(Handle::current().metrics().stall_count());
 
-    let url = format!("http://{address}/metrics");
     let mut page = String::new();
     for _ in 0..200 {
-        page = reqwest::get(&url).await.unwrap().text().await.unwrap();
+        page = get(address).await;
         if value(&page, "tokio_total_park_count").is_some_and(|parks| parks > 0.0) {
             break;
         }
@@ -55,6 +56,17 @@ async fn scrape() {
     assert!(page.contains("# TYPE tokio_total_park_count counter"), "{page}");
     exporter.abort();
     reporter.abort();
+}
+
+/// Scrapes as Prometheus does.
+async fn get(address: SocketAddr) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).await.unwrap();
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
+    page
 }
 
 /// An address of the loopback interface on which no one listens.
