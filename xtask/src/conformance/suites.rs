@@ -79,13 +79,24 @@ const UNSTABLE: Suite = Suite {
             "worker_overflow_count",
             "it counts moves out of a full run queue; here the run queue grows",
         ),
+        ("time_alt", "reset_should_stay_on_same_runtime", ALT_TIMER),
+        ("time_alt", "reset_should_stay_on_same_runtime2", ALT_TIMER),
     ],
     left_out: &[
+        (
+            "task_hooks",
+            "task_hook_schedule_latency_multi_thread",
+            "it blocks the worker and expects that another task waits; here the worker is handed off, \
+             sooner or later",
+        ),
         ("rt_unstable_metrics", "io_driver_fd_count", "it connects to a server on the Internet"),
         ("rt_unstable_metrics", "io_driver_ready_count", "it connects to a server on the Internet"),
     ],
     ..TOKIO
 };
+
+const ALT_TIMER: &str = "a `Sleep` whose runtime has shut down ends with Tokio's alternative timer; here it \
+    panics, as with Tokio's usual one";
 
 /// All suites. To add one, add a line here and run `cargo xtask conformance --suite NAME --record`.
 pub const SUITES: &[Suite] = &[

@@ -118,7 +118,7 @@ impl From<LogHistogramBuilder> for LogHistogram {
 /// let mut builder = LogHistogram::builder().max_value(Duration::from_secs(120)).max_error(0.1);
 /// assert!(builder.max_buckets(1024).is_ok());
 /// let TooManyBuckets { required_bucket_count } = builder.max_buckets(100).unwrap_err();
-/// assert_eq!(required_bucket_count, 453);
+/// assert_eq!(required_bucket_count, 485);
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LogHistogramBuilder {
