@@ -13,6 +13,7 @@
 //! | [`catch_panic`], [`diagnostics`] | panics of user code; messages on standard error |
 //! | [`on_unwind`] | guards that finish an operation when user code panics |
 //! | [`alarm`], [`cpu_time`], [`thread_number`] | a kernel timer; CPU time and id of a thread |
+//! | [`ticks`] | a clock that is cheap to read |
 //! | [`waiting`], [`threads`] | what tasks and threads wait for |
 //! | [`rng`], [`cache_padded`] | random numbers; values on cache lines of their own |
 //!
@@ -35,6 +36,7 @@ pub mod slab_alloc;
 pub mod sync;
 pub mod thread_number;
 pub mod threads;
+pub mod ticks;
 pub mod waiting;
 pub mod wake_list;
 

@@ -25,3 +25,6 @@ mod verdict;
 pub(crate) use collect::{Ask, Observer};
 pub use hang::Hang;
 pub(crate) use text::Dump;
+
+#[cfg(all(test, not(any(wakeful_loom, miri))))]
+mod tests;

@@ -6,7 +6,7 @@ use crate::task_meta::TaskMeta;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wakeful_base::catch_panic::contain_panic;
-use wakeful_task::{Header, Polled, Runnable};
+use wakeful_task::{Header, Polled, Runnable, recording};
 
 pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
 pub(crate) type TaskCallback = Arc<dyn Fn(&TaskMeta<'_>) + Send + Sync>;
@@ -63,21 +63,31 @@ pub(crate) struct Config {
     pub histograms: HistogramConfig,
     /// What schedule latencies are measured from, if they are.
     pub schedule_epoch: Option<Instant>,
-    /// Whether polls go through [`observe_poll`](Self::observe_poll).
-    pub observes_polls: bool,
     pub stall: StallConfig,
 }
 
 impl Config {
-    /// Prepares a new task for [`note_scheduled`](Self::note_scheduled), and schedules it.
+    /// Notes whether there is more to do for polls and spawns, for all runtimes of the process.
+    pub(crate) fn announce(&self) {
+        let TaskHooks { spawn, before_poll, after_poll, .. } = &self.hooks;
+        let has_hooks = spawn.is_some() || before_poll.is_some() || after_poll.is_some();
+        if has_hooks || self.histograms.poll_times.is_some() || self.schedule_epoch.is_some() {
+            recording::note_hooks();
+        }
+    }
+
+    /// Records a new task if that is on, prepares it for [`note_scheduled`](Self::note_scheduled),
+    /// and calls the hook for it.
     ///
     /// No other thread may have a reference to the task yet.
-    #[inline]
-    pub(crate) fn note_spawned(&self, task: &Header) {
+    #[cold]
+    pub(crate) fn observe_spawn(&self, runnable: &Runnable) {
+        runnable.record_spawn();
         if self.schedule_epoch.is_some() {
-            task.keep_times();
-            self.note_scheduled(task);
+            runnable.keep_times();
+            self.note_scheduled(runnable);
         }
+        call_for(&self.hooks.spawn, runnable);
     }
 
     /// Notes that a task is scheduled now, if schedule latencies are measured. The calling thread

@@ -19,6 +19,7 @@
 //! | `stall_state.rs` | what a runtime keeps for its stalls; starts the monitor |
 //! | `report.rs`, `reporter.rs` | the settings; the thread that calls `on_stall` |
 //! | `os_thread.rs` | what the kernel says about a stalled thread |
+//! | `recent.rs` | the last stalls, while tasks are recorded |
 //! | `metrics.rs` | the counters |
 //!
 //! How the monitor finds stalled workers, and how a worker is handed off, is in
@@ -32,6 +33,7 @@ mod monitor_thread;
 mod os_thread;
 mod pinned_thread;
 mod poll_watch;
+mod recent;
 mod report;
 mod reporter;
 mod stall_state;
@@ -48,6 +50,7 @@ pub(crate) use monitor_thread::MonitorThread;
 pub(crate) use os_thread::OsThread;
 pub(crate) use pinned_thread::{PinnedMonitor, run_future, run_task};
 pub(crate) use poll_watch::PollWatch;
+pub(crate) use recent::recent_stalls;
 pub(crate) use report::StallConfig;
 pub(crate) use reporter::StallReporter;
 pub(crate) use stall_state::StallState;

@@ -161,7 +161,6 @@ pub(crate) fn plain_config() -> Config {
         hooks: TaskHooks::default(),
         histograms: HistogramConfig::default(),
         schedule_epoch: None,
-        observes_polls: false,
         stall: StallConfig {
             after: Duration::ZERO,
             hands_off: false,

@@ -1,13 +1,15 @@
 //! The part of a task that is the same for all types of futures.
 
 use crate::id::Id;
-use crate::spawn_site::SpawnSite;
+use crate::record::{Origin, TaskFigures};
+use crate::recording;
 use crate::state::{Outcome, Phase, TaskState};
 use std::fmt;
 use std::mem::offset_of;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::task::Context;
+use std::time::Duration;
 use wakeful_base::list::{Link, Links};
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::AtomicPtr;
@@ -47,7 +49,7 @@ pub(crate) enum PollResult {
 #[repr(C)]
 pub struct Header {
     owned: Links<Header>,
-    spawned_at: SpawnSite,
+    pub(crate) origin: Origin,
     pub(crate) home: UnsafeCell<NonNull<()>>,
     pub(crate) vtable: &'static Vtable,
     /// The task's id, and a word: while the task is scheduled, the next entry of an intrusive
@@ -71,7 +73,7 @@ impl Header {
     ) -> Header {
         Header {
             owned: Links::new(),
-            spawned_at: SpawnSite::new(spawned_at),
+            origin: Origin::new(spawned_at),
             home: UnsafeCell::new(home),
             vtable,
             slot: WaitSlot::new(id.as_u64()),
@@ -95,15 +97,13 @@ impl Header {
 
     /// Returns where the task was spawned.
     pub fn spawned_at(&self) -> &'static Location<'static> {
-        self.spawned_at.location()
+        self.origin.location()
     }
 
     /// Makes the task keep the time at which it is scheduled.
-    ///
-    /// No other thread may have a reference to the task yet.
     #[cold]
     pub fn keep_times(&self) {
-        self.spawned_at.keep_times();
+        self.origin.keep_times();
     }
 
     /// Notes when the task is scheduled, on a clock of the caller's choice, if it
@@ -111,12 +111,28 @@ impl Header {
     ///
     /// Only the holder of the task's queue entry may do so.
     pub fn note_scheduled(&self, now_ns: u64) {
-        self.spawned_at.note_scheduled(now_ns);
+        self.origin.note_scheduled(now_ns);
     }
 
     /// Returns when the task was scheduled last, if it [keeps](Self::keep_times) that.
     pub fn scheduled_at_ns(&self) -> Option<u64> {
-        self.spawned_at.scheduled_at_ns()
+        self.origin.scheduled_at_ns()
+    }
+
+    /// Returns the task's name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        self.origin.name()
+    }
+
+    /// Returns what is recorded of the task, if it has been polled or spawned since recording
+    /// began. `now` is the time in [`ticks`](wakeful_base::ticks).
+    pub fn figures(&self, now: u64) -> Option<TaskFigures> {
+        self.origin.record()?.read(recording::epoch()?, now)
+    }
+
+    /// Returns how long ago the task was spawned. `None` if it was not recorded then.
+    pub fn age(&self, now: u64) -> Option<Duration> {
+        self.origin.record()?.age(now)
     }
 
     /// Returns the name of the future's type.
@@ -156,10 +172,10 @@ impl Header {
     }
 }
 
-/// The bytes of a header, copied while the task may have been freed.
+/// What the header of a task said when it was copied, which may have been freed then.
 pub struct HeaderCopy {
-    bytes: [u8; size_of::<Header>()],
-    /// The address of the `Location` that the header leads to.
+    id: u64,
+    /// The address of the location.
     site: usize,
 }
 
@@ -170,24 +186,30 @@ impl Header {
     ///
     /// The caller has to find out afterwards whether the task was alive all the time.
     pub fn copy_of(task: TaskRef) -> Option<HeaderCopy> {
-        let mut bytes = [0; size_of::<Header>()];
-        read_own_memory(task.as_ptr().expose_provenance(), &mut bytes)?;
-        let word = usize::from_ne_bytes(field(&bytes, offset_of!(Header, spawned_at)));
-        let site = SpawnSite::location_address(word, read_own_memory)?;
-        Some(HeaderCopy { bytes, site })
+        let header = task.as_ptr().expose_provenance();
+        let word = |address| Some(usize::from_ne_bytes(read_own_memory(address)?));
+        let origin = word(header + offset_of!(Header, origin))?;
+        Some(HeaderCopy {
+            id: u64::from_ne_bytes(read_own_memory(
+                header + offset_of!(Header, slot) + WaitSlot::ID_OFFSET,
+            )?),
+            site: Origin::location_addr(origin, word)?,
+        })
     }
 }
 
 #[cfg(target_os = "linux")]
-fn read_own_memory(address: usize, into: &mut [u8]) -> Option<()> {
+fn read_own_memory<const LEN: usize>(address: usize) -> Option<[u8; LEN]> {
     use std::os::unix::fs::FileExt;
 
+    let mut copy = [0; LEN];
     let memory = std::fs::File::open("/proc/self/mem").ok()?;
-    memory.read_exact_at(into, address as u64).ok()
+    memory.read_exact_at(&mut copy, address as u64).ok()?;
+    Some(copy)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn read_own_memory(_: usize, _: &mut [u8]) -> Option<()> {
+fn read_own_memory<const LEN: usize>(_: usize) -> Option<[u8; LEN]> {
     None
 }
 
@@ -197,17 +219,10 @@ impl HeaderCopy {
     /// # Safety
     /// The task must have been alive while the copy was made.
     pub unsafe fn id_and_site(&self) -> (u64, &'static Location<'static>) {
-        let id = field(&self.bytes, offset_of!(Header, slot) + WaitSlot::ID_OFFSET);
-        // SAFETY: by contract the address is that of a `&'static Location`, which has no provenance
+        // SAFETY: by contract this is the address of a `&'static Location`, which has no provenance
         // that it would not share with its static.
-        let site = unsafe { &*std::ptr::with_exposed_provenance::<Location<'static>>(self.site) };
-        (u64::from_ne_bytes(id), site)
+        (self.id, unsafe { &*std::ptr::with_exposed_provenance::<Location<'static>>(self.site) })
     }
-}
-
-/// Returns the bytes of a header's field.
-fn field<const N: usize>(bytes: &[u8], offset: usize) -> [u8; N] {
-    bytes[offset..].first_chunk().copied().expect("the field lies in the header")
 }
 
 impl fmt::Debug for HeaderCopy {

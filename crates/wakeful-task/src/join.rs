@@ -162,6 +162,11 @@ pub fn set_join_waker<T>(handle: &mut JoinHandle<T>, waker: &Waker) -> bool {
     handle.wait_with(waker).is_ok()
 }
 
+/// Gives the task a name, unless it has one already.
+pub fn set_name<T>(handle: &JoinHandle<T>, name: &str) {
+    handle.header().origin.set_name(name);
+}
+
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 

@@ -5,7 +5,7 @@
 //! ```text
 //!   ┌──────────────── Header, 72 bytes ────────────────┬─ FutureOrOutput ─┐
 //!   │ state  vtable  slot  owned links  home           │ the future,      │
-//!   │ spawn location  join waker                       │ later its output │
+//!   │ origin  join waker                               │ later its output │
 //!   └──────────────────────────────────────────────────┴──────────────────┘
 //! ```
 //!
@@ -32,7 +32,8 @@
 //! | `cell.rs`, `header.rs` | the memory of a task |
 //! | `join.rs`, `join_slot.rs`, `abort.rs`, `waker.rs` | the other references |
 //! | `current.rs` | the task that a thread runs |
-//! | `spawn_site.rs` | where a task was spawned, and when it was scheduled |
+//! | `record.rs` | where a task comes from, its name, and what is recorded of it |
+//! | `recording.rs` | whether tasks are recorded, and the figures of all of them |
 //!
 //! This crate is an implementation detail of `wakeful`. Its API follows no version promise.
 //!
@@ -44,8 +45,7 @@
 //! |---|---|
 //! | `state` | any holder of a reference, through the transitions |
 //! | `vtable` | written before the first reference exists, then only read |
-//! | `spawned_at` | written before the task is shared, then only read |
-//! | `spawned_at`, times | the holder of the right to poll |
+//! | `origin` | any holder of a reference, as `record.rs` says |
 //! | `slot`, its id | written before the first reference exists, then only read |
 //! | `slot`, word | scheduled: the queue; running: the polling thread; complete: the scheduler |
 //! | `slot`, note | any thread may mark it, by an exchange that fails if the word changes |
@@ -68,8 +68,9 @@ mod header;
 mod id;
 mod join;
 mod join_slot;
+mod record;
+pub mod recording;
 mod refs;
-mod spawn_site;
 mod state;
 mod waker;
 
@@ -79,7 +80,8 @@ pub use current::{id, try_id};
 pub use error::JoinError;
 pub use header::{Header, HeaderCopy, OwnedLink, TaskRef};
 pub use id::Id;
-pub use join::{JoinHandle, set_join_waker};
+pub use join::{JoinHandle, set_join_waker, set_name};
+pub use record::TaskFigures;
 pub use refs::{CompletedTask, FinishingTask, Polled, Retained, Runnable, RunningTask, Schedule};
 pub use state::{Outcome, Phase};
 pub use waker::{is_waker_of, only_queues};

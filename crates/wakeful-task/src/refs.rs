@@ -2,13 +2,15 @@
 
 use crate::header::{Header, PollResult, TaskRef, release};
 use crate::join_slot;
+use crate::record::PollTimes;
+use crate::recording;
 use crate::state::{Idle, Outcome, Start, WakerSlotOwner};
 use crate::waker::{borrowed_waker, perform};
 use std::mem;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::task::{Context, Waker};
-use wakeful_base::waiting;
+use wakeful_base::{ticks, waiting};
 
 /// A scheduler, or one of its task lists: where the queue entry of a woken task goes.
 ///
@@ -124,14 +126,55 @@ impl Runnable {
     }
 
     /// Polls the task once, or drops its future if it was aborted. Runs user code.
+    #[inline]
     pub fn run(self) -> Polled {
-        let running = match self.header().state.start() {
+        let start = self.header().state.start();
+        self.run_as(start)
+    }
+
+    #[inline]
+    fn run_as(self, start: Start) -> Polled {
+        let running = match start {
             Start::Poll => RunningTask(self.into_raw()),
             Start::PollAsked => return RunningTask(self.into_raw()).poll_asked(),
             Start::Cancel => return Polled::Ended(RunningTask(self.into_raw()).cancel()),
         };
         let waker = borrowed_waker(running.0);
         running.poll(&waker)
+    }
+
+    /// Does the same as [`run`](Self::run), and records the poll if [`recording`] is on.
+    ///
+    /// `yields` tells after the poll whether the caller will [requeue](RunningTask::requeue) the
+    /// task.
+    #[cold]
+    pub fn run_observed(self, yields: impl FnOnce() -> bool) -> Polled {
+        let Some(epoch) = recording::epoch() else { return self.run() };
+        let begun = ticks::now();
+        let scheduled = self.header().origin.record_or_install().begin_poll(epoch, begun);
+        let start = self.header().state.start_recorded();
+        let polled = self.run_as(start);
+        // SAFETY: `polled` holds the scheduler's reference to the task.
+        let header = unsafe { polled.task().as_ref() };
+        let yields = matches!(polled, Polled::Pending(_)) && yields();
+        let now = ticks::now();
+        let record = header.origin.record_or_install();
+        let took = record.end_poll(begun, now, yields, header.slot.id());
+        if yields {
+            recording::add_wake(epoch);
+        }
+        recording::add_poll(epoch, PollTimes { took, scheduled });
+        polled
+    }
+
+    /// Records that the task has just been spawned, if [`recording`] is on. The caller has not
+    /// scheduled it yet.
+    #[cold]
+    pub fn record_spawn(&self) {
+        if let Some(epoch) = recording::epoch() {
+            let record = self.header().origin.record_or_install();
+            record.note_spawn(epoch, ticks::now(), waiting::current_id());
+        }
     }
 
     /// Drops the future instead of polling it. Runs user code.

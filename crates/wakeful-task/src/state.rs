@@ -10,7 +10,8 @@
 //! | 5 | `JOIN_WAKER` | the waker slot is filled and handed over to the completing thread |
 //! | 6, 7 | outcome | how the task ended, set together with `COMPLETE` |
 //! | 8 | `ASKED` | the next poll reports the leaves that return `Pending` in it |
-//! | 9… | references | see below |
+//! | 9 | `RECORDED` | wake-ups are noted in the task's record |
+//! | 10… | references | see below |
 //!
 //! References are counted: one for the **scheduler**, from spawn to completion; one for the
 //! **join** handle; one for each **waker** and **abort** handle. A queue entry has no reference of
@@ -54,7 +55,8 @@ const JOIN_WAKER: usize = 1 << 5;
 const OUTCOME_SHIFT: u32 = 6;
 const OUTCOME_MASK: usize = 0b11 << OUTCOME_SHIFT;
 const ASKED: usize = 1 << 8;
-const REF_ONE: usize = 1 << 9;
+const RECORDED: usize = 1 << 9;
+const REF_ONE: usize = 1 << 10;
 
 /// The value of the word beyond which `retain` aborts the process. It is half of the largest value,
 /// so that threads which add references at the same time cannot overflow the word. No program holds
@@ -99,6 +101,17 @@ pub(crate) enum Start {
     /// Poll it, and report its leaves.
     PollAsked,
     Cancel,
+}
+
+impl Start {
+    /// Returns what to do with a task whose word this was.
+    fn of(before: usize) -> Start {
+        match before & (CANCELLED | ASKED) {
+            0 => Start::Poll,
+            ASKED => Start::PollAsked,
+            _cancelled => Start::Cancel,
+        }
+    }
 }
 
 /// Where a task is, as far as its state word says.
@@ -200,35 +213,56 @@ impl TaskState {
             word & (ACTIVE | COMPLETE) == ACTIVE,
             "a queue entry's task is active and not complete: {word:#x}"
         );
-        if word & (AGAIN | CANCELLED | ASKED) == 0 {
+        if word & (AGAIN | CANCELLED | ASKED | RECORDED) == 0 {
             return Start::Poll;
         }
         // The poll that starts now answers all wake-ups up to this point.
-        let before = self.0.fetch_and(!(AGAIN | ASKED), AcqRel);
-        match before & (CANCELLED | ASKED) {
-            0 => Start::Poll,
-            ASKED => Start::PollAsked,
-            _cancelled => Start::Cancel,
-        }
+        Start::of(self.0.fetch_and(!(AGAIN | ASKED | RECORDED), AcqRel))
     }
 
-    /// (3) Requests a poll, keeping the caller's reference.
-    pub(crate) fn wake_by_ref(&self) -> WakeAction {
+    /// (2) Starts a poll that is recorded. From now on wake-ups are noted too, until a poll starts
+    /// that is not recorded.
+    pub(crate) fn start_recorded(&self) -> Start {
+        let mut word = self.0.load(Acquire);
+        while word & (AGAIN | CANCELLED | ASKED | RECORDED) != RECORDED {
+            let after = word & !(AGAIN | ASKED) | RECORDED;
+            match self.0.compare_exchange_weak(word, after, AcqRel, Acquire) {
+                Ok(_) => return Start::of(word),
+                Err(now) => word = now,
+            }
+        }
+        Start::Poll
+    }
+
+    /// (3) Requests a poll, keeping the caller's reference. Calls `note` once before, if the task
+    /// is recorded and not complete.
+    #[inline]
+    pub(crate) fn wake_by_ref(&self, note: impl FnOnce()) -> WakeAction {
+        let word = self.0.load(Relaxed);
+        // One test for the usual case, which costs less than the loop of the others.
+        if word & (ACTIVE | COMPLETE | RECORDED) == 0 {
+            if self.0.compare_exchange_weak(word, word | ACTIVE, AcqRel, Relaxed).is_ok() {
+                return WakeAction::Schedule;
+            }
+        } else if word & (COMPLETE | RECORDED) == RECORDED {
+            note();
+        }
         self.request_poll(0)
     }
 
-    /// (3) Requests a poll, and releases the caller's reference.
-    pub(crate) fn wake_by_val(&self) -> WakeAction {
-        let mut word = self.0.load(Relaxed);
-        loop {
-            let after = with_poll_requested(word) - REF_ONE;
-            match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
-                Err(now) => word = now,
-                Ok(_) if word & (ACTIVE | COMPLETE) == 0 => return WakeAction::Schedule,
-                Ok(_) if after < REF_ONE => return WakeAction::Free,
-                Ok(_) => return WakeAction::Nothing,
+    /// (3) Requests a poll, and releases the caller's reference. Calls `note` as `wake_by_ref`.
+    #[inline]
+    pub(crate) fn wake_by_val(&self, note: impl FnOnce()) -> WakeAction {
+        let word = self.0.load(Relaxed);
+        if word & (ACTIVE | COMPLETE | RECORDED) == 0 {
+            let after = (word | ACTIVE) - REF_ONE;
+            if self.0.compare_exchange_weak(word, after, AcqRel, Relaxed).is_ok() {
+                return WakeAction::Schedule;
             }
+        } else if word & (COMPLETE | RECORDED) == RECORDED {
+            note();
         }
+        self.request_poll_and_release()
     }
 
     /// (3) Requests that the future be dropped instead of polled.
@@ -254,6 +288,19 @@ impl TaskState {
             }
         }
         WakeAction::Nothing
+    }
+
+    fn request_poll_and_release(&self) -> WakeAction {
+        let mut word = self.0.load(Relaxed);
+        loop {
+            let after = with_poll_requested(word) - REF_ONE;
+            match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
+                Err(now) => word = now,
+                Ok(_) if word & (ACTIVE | COMPLETE) == 0 => return WakeAction::Schedule,
+                Ok(_) if after < REF_ONE => return WakeAction::Free,
+                Ok(_) => return WakeAction::Nothing,
+            }
+        }
     }
 
     /// (4) Ends a poll that returned `Pending`.

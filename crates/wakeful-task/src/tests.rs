@@ -3,8 +3,8 @@
 //! They play the scheduler themselves. [`home`] is a queue that counts its entries and the freed
 //! cells. [`probes`] has futures and wakers that count what happens to them and panic on demand.
 
-mod home;
-mod probes;
+pub(crate) mod home;
+pub(crate) mod probes;
 
 #[cfg(not(wakeful_loom))]
 mod aborting;
@@ -15,11 +15,11 @@ mod external_wakers;
 #[cfg(not(wakeful_loom))]
 mod joining;
 #[cfg(not(wakeful_loom))]
+mod kept;
+#[cfg(not(wakeful_loom))]
 mod last_reference;
 #[cfg(not(wakeful_loom))]
 mod panics;
-#[cfg(not(wakeful_loom))]
-mod spawn_site;
 #[cfg(not(wakeful_loom))]
 mod stress;
 #[cfg(not(wakeful_loom))]

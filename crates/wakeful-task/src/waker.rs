@@ -1,12 +1,14 @@
 //! A task's waker: a counted reference that requests a poll.
 
 use crate::header::{Header, TaskRef, release};
+use crate::recording;
 use crate::state::WakeAction;
-
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::task::{RawWaker, RawWakerVTable, Waker};
+use wakeful_base::ticks;
+use wakeful_base::waiting::{self, WaitKind};
 
 /// The vtable by which this crate recognizes its own wakers.
 pub(crate) static WAKER: RawWakerVTable =
@@ -88,7 +90,8 @@ unsafe fn wake_by_val(data: *const ()) {
     // the last reference was released.
     unsafe {
         let task = task_of(data);
-        match task.as_ref().state.wake_by_val() {
+        let header = task.as_ref();
+        match header.state.wake_by_val(|| note_wake(header)) {
             WakeAction::Nothing => {}
             action => perform(task, action),
         }
@@ -99,7 +102,23 @@ unsafe fn wake_by_ref(data: *const ()) {
     // SAFETY: the waker keeps the task alive.
     unsafe {
         let task = task_of(data);
-        perform(task, task.as_ref().state.wake_by_ref());
+        let header = task.as_ref();
+        perform(task, header.state.wake_by_ref(|| note_wake(header)));
+    }
+}
+
+/// Records a wake-up, by the calling thread, that is about to happen.
+#[cold]
+fn note_wake(header: &Header) {
+    let (Some(epoch), Some(record)) = (recording::epoch(), header.origin.record()) else { return };
+    let (own, by) = (header.slot.id(), waiting::current_id());
+    // A task that has yielded to the driver is woken from there, on its own account.
+    let has_yielded =
+        || by == 0 && header.slot.waits().is_some_and(|waits| waits.kind == WaitKind::Turn);
+    let is_own = by == own || has_yielded();
+    let by = if is_own { own } else { by };
+    if record.note_wake(epoch, ticks::now(), by, is_own) {
+        recording::add_wake(epoch);
     }
 }
 

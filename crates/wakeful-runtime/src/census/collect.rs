@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use wakeful_base::threads::{self, BlockOn, ThreadRecord, ThreadRole};
+use wakeful_base::ticks;
 use wakeful_base::waiting::{self, Asking, Leaves, WaitKind, Waits, holdings};
 use wakeful_task::{Phase, Retained};
 
@@ -156,6 +157,12 @@ impl Observer {
         snapshot
     }
 
+    /// Takes a census for a tool that watches the process: one look, which polls no task and does
+    /// not wait for threads that are stuck.
+    pub(crate) fn glance(&mut self, runtimes: &[SchedulerHandle]) -> Snapshot {
+        self.observe(runtimes, Duration::ZERO, Ask::None)
+    }
+
     fn seen(&self, id: u64) -> Option<&SeenActor> {
         self.seen.binary_search_by_key(&id, |seen| seen.id).ok().map(|at| &self.seen[at])
     }
@@ -217,6 +224,7 @@ impl Observer {
     ) -> Snapshot {
         let records = threads::all();
         let mut actors = Vec::new();
+        let now = ticks::now();
         let unchanged_for =
             |id: u64| self.seen(id).map_or(Duration::ZERO, |seen| after.at - seen.since);
         for runtime in &after.runtimes {
@@ -250,6 +258,9 @@ impl Observer {
                     polls: if is_restless { polls / restless.len() as u64 } else { 0 },
                     busy_for: if is_restless { after.at - before.at } else { Duration::ZERO },
                     thread: None,
+                    name: task.name().map(Box::from),
+                    record: task.figures(now),
+                    age: task.age(now),
                 });
             }
         }
@@ -713,6 +724,9 @@ fn add_thread(
         polls: 0,
         busy_for: Duration::ZERO,
         thread: thread.clone(),
+        name: None,
+        record: None,
+        age: None,
     };
     let job = record.job();
     if let Some((id, site)) = job {
@@ -754,6 +768,9 @@ fn add_unlisted(actors: &mut Vec<Actor>, runtime: &WalkedRuntime) {
             polls: 0,
             busy_for: Duration::ZERO,
             thread: None,
+            name: None,
+            record: None,
+            age: None,
         });
     };
     for stuck in &runtime.stuck {
@@ -786,6 +803,9 @@ fn add_queued_jobs(actors: &mut Vec<Actor>, walked: &WalkedProcess) {
                 polls: 0,
                 busy_for: Duration::ZERO,
                 thread: None,
+                name: None,
+                record: None,
+                age: None,
             });
         }
     }

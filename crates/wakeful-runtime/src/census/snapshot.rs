@@ -5,6 +5,7 @@ use std::panic::Location;
 use std::time::Duration;
 pub(crate) use wakeful_base::waiting::holdings::{ChannelUse, HeldPermits};
 use wakeful_base::waiting::{Leaves, Waits};
+pub(crate) use wakeful_task::TaskFigures;
 
 /// The process, as one census saw it.
 #[derive(Debug, Clone, Default)]
@@ -113,6 +114,12 @@ pub(crate) struct Actor {
     pub(crate) busy_for: Duration,
     /// The thread that it runs or blocks on: the kernel's id and the name.
     pub(crate) thread: Option<(u32, String)>,
+    /// The name that the program gave to the task.
+    pub(crate) name: Option<Box<str>>,
+    /// What is recorded of the task, if it is.
+    pub(crate) record: Option<TaskFigures>,
+    /// How long ago the task was spawned, if it was recorded then.
+    pub(crate) age: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -842,8 +842,7 @@ impl Builder {
         let histograms = self.metrics.histograms();
         let measures_schedule =
             self.metrics.tracks_schedule_latency || histograms.schedule_latencies.is_some();
-        let has_poll_hooks = self.hooks.before_poll.is_some() || self.hooks.after_poll.is_some();
-        Config {
+        let config = Config {
             global_queue_interval: self.global_queue_interval,
             event_interval: self.event_interval,
             lifo_slot: self.lifo_slot,
@@ -851,11 +850,12 @@ impl Builder {
             before_park: self.before_park.clone(),
             after_unpark: self.after_unpark.clone(),
             hooks: self.hooks.clone(),
-            observes_polls: has_poll_hooks || measures_schedule || histograms.poll_times.is_some(),
             histograms,
             schedule_epoch: measures_schedule.then(Instant::now),
             stall: self.stall.clone(),
-        }
+        };
+        config.announce();
+        config
     }
 
     fn pool(&self, workers: usize) -> Arc<Pool> {

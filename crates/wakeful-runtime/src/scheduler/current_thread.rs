@@ -23,7 +23,7 @@ mod shutdown;
 
 use self::ready::ReadyTasks;
 use crate::blocking::Pool;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::driver::{Driver, DriverParts, WakeDriver};
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
@@ -46,7 +46,7 @@ use wakeful_base::Unparker;
 use wakeful_base::list::List;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom};
-use wakeful_task::{Header, Id, JoinHandle, OwnedLink, Runnable, Schedule, new_task};
+use wakeful_task::{Header, Id, JoinHandle, OwnedLink, Runnable, Schedule, new_task, recording};
 
 pub(crate) use census::Drive;
 pub(crate) use drive::{defer, is_driving};
@@ -183,7 +183,7 @@ pub(crate) fn new(
         refs: CellRefs::new(),
         remote: RemoteMetrics::default(),
         metrics,
-        stalls: Arc::new(StallState::new(config.stall.clone())),
+        stalls: Arc::new(StallState::new(config.stall.clone(), info.id.get())),
         config,
         pool,
         info,
@@ -233,8 +233,9 @@ impl CurrentThread {
     }
 
     fn admit(self: &Arc<Self>, runnable: Runnable) {
-        self.config.note_spawned(&runnable);
-        config::call_for(&self.config.hooks.spawn, &runnable);
+        if recording::has_observers() {
+            self.config.observe_spawn(&runnable);
+        }
         let Some(runnable) = drive::spawn_local(self, runnable) else { return };
         CellRefs::take(self, 1);
         RemoteMetrics::inc(&self.remote.spawned);

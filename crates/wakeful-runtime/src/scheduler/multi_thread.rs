@@ -71,7 +71,7 @@ mod worker;
 mod worker_thread;
 
 use crate::blocking::{Pool, ThreadContext};
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::driver::DriverParts;
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells};
@@ -94,7 +94,7 @@ use wakeful_base::list::List;
 use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use wakeful_base::{CachePadded, FastRng};
-use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, TaskRef, new_task};
+use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, TaskRef, new_task, recording};
 use worker::{ListId, TaskList, Worker};
 
 pub(crate) use block_in_place::block_in_place;
@@ -251,7 +251,7 @@ impl MultiThread {
                 } else {
                     LightFence::unpaired()
                 },
-                stalls: StallState::new(config.stall.clone()),
+                stalls: StallState::new(config.stall.clone(), info.id.get()),
                 lazy_monitor: LazyMonitor::new(workers, &config, &pool),
                 refs: CellRefs::new(),
                 remote: RemoteMetrics::default(),
@@ -285,8 +285,9 @@ impl MultiThread {
 
     /// Queues a new task. Not generic, so that each spawn compiles to little code.
     fn admit(self: &Arc<Self>, runnable: Runnable) {
-        self.config.note_spawned(&runnable);
-        config::call_for(&self.config.hooks.spawn, &runnable);
+        if recording::has_observers() {
+            self.config.observe_spawn(&runnable);
+        }
         let Some(runnable) = context::spawn_local(self, runnable) else { return };
         CellRefs::take(self, 1);
         RemoteMetrics::inc(&self.remote.spawned);

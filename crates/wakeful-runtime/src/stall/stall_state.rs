@@ -1,11 +1,13 @@
 //! The state that a runtime keeps for its stalls.
 
 use super::pinned_thread::{PinnedMonitor, PinnedThreads};
+use super::recent;
 use super::{LookSchedule, MonitorThread, Stall, StallConfig, StallMetrics, StallReporter};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use wakeful_task::recording;
 
 /// After this many looks in a row that found all threads parked, a monitor sleeps even if a sleep
 /// costs more than a look. Bounds how often an idle runtime's monitor wakes up.
@@ -19,10 +21,12 @@ pub(crate) struct StallState {
     reporter: StallReporter,
     pub(super) pinned: PinnedThreads,
     is_handoff_lost: AtomicBool,
+    /// The id of the runtime.
+    runtime: u64,
 }
 
 impl StallState {
-    pub(crate) fn new(config: StallConfig) -> StallState {
+    pub(crate) fn new(config: StallConfig, runtime: u64) -> StallState {
         StallState {
             config,
             metrics: StallMetrics::default(),
@@ -30,6 +34,7 @@ impl StallState {
             reporter: StallReporter::default(),
             pinned: PinnedThreads::default(),
             is_handoff_lost: AtomicBool::new(false),
+            runtime,
         }
     }
 
@@ -52,8 +57,16 @@ impl StallState {
         self.monitor.start(look)
     }
 
-    /// Queues a stall to be reported by the reporter's thread.
+    /// Returns whether a stall is reported or kept.
+    pub(crate) fn wants_reports(&self) -> bool {
+        self.config.reports() || recording::is_on()
+    }
+
+    /// Queues a stall to be reported by the reporter's thread, and keeps it if tasks are recorded.
     pub(crate) fn report(&self, stall: Stall) {
+        if recording::is_on() {
+            recent::note(self.runtime, stall.clone());
+        }
         self.reporter.report(stall);
     }
 

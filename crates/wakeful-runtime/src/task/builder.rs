@@ -7,11 +7,11 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::panic::Location;
-use wakeful_task::{Id, JoinHandle};
+use wakeful_task::{Id, JoinHandle, set_name};
 
 /// A builder that spawns tasks with additional settings; a name is the only one so far.
 ///
-/// The name is accepted for compatibility with Tokio and not used yet.
+/// The task keeps its name for tools that watch the program; blocking jobs do not.
 ///
 /// ```
 /// use wakeful::task::Builder;
@@ -39,6 +39,13 @@ impl<'a> Builder<'a> {
         Builder { name: Some(name) }
     }
 
+    fn named<T>(&self, task: JoinHandle<T>) -> JoinHandle<T> {
+        if let Some(name) = self.name {
+            set_name(&task, name);
+        }
+        task
+    }
+
     /// Spawns a task onto the current runtime, as [`task::spawn`](super::spawn).
     ///
     /// # Errors
@@ -52,7 +59,7 @@ impl<'a> Builder<'a> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Ok(spawn(future))
+        Ok(self.named(spawn(future)))
     }
 
     /// Spawns a task onto the runtime of `handle`, as [`Handle::spawn`].
@@ -65,7 +72,7 @@ impl<'a> Builder<'a> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Ok(handle.spawn(future))
+        Ok(self.named(handle.spawn(future)))
     }
 
     /// Spawns a task that need not be `Send`, as [`task::spawn_local`](super::spawn_local).
@@ -81,7 +88,7 @@ impl<'a> Builder<'a> {
         F: Future + 'static,
         F::Output: 'static,
     {
-        Ok(spawn_local(future))
+        Ok(self.named(spawn_local(future)))
     }
 
     /// Spawns a task that need not be `Send` onto `local_set`, as [`LocalSet::spawn_local`].
@@ -98,7 +105,7 @@ impl<'a> Builder<'a> {
         F: Future + 'static,
         F::Output: 'static,
     {
-        Ok(local_set.spawn_local(future))
+        Ok(self.named(local_set.spawn_local(future)))
     }
 
     /// Runs a closure that may block, as [`task::spawn_blocking`](super::spawn_blocking).

@@ -17,7 +17,7 @@ use wakeful_base::list::List;
 /// Its fields are std's even under loom, so that a model sees no ordering but that of the state
 /// word, and has fewer interleavings to try. No lock is held across an operation of loom.
 /// `schedule` relies on the test having a count as well, and does not `retain` the task.
-pub(super) struct TestHome {
+pub(crate) struct TestHome {
     queue: Mutex<VecDeque<Runnable>>,
     owned: Mutex<OwnedTasks>,
     schedule_calls: AtomicUsize,
@@ -48,7 +48,7 @@ unsafe impl Schedule for TestHome {
 
 /// The result of running an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RunResult {
+pub(crate) enum RunResult {
     /// The task is idle.
     Idle,
     /// The task was woken during the poll and is in the queue again.
@@ -58,17 +58,17 @@ pub(super) enum RunResult {
 
 /// How the scheduler's reference is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// The task leaves the list, then `complete`.
     AtOnce,
     /// `complete_keeping_ref`, then the task leaves the list, then the reference is released.
     KeepingRef,
 }
 
-pub(super) const ENDINGS: [Ending; 2] = [Ending::AtOnce, Ending::KeepingRef];
+pub(crate) const ENDINGS: [Ending; 2] = [Ending::AtOnce, Ending::KeepingRef];
 
 impl TestHome {
-    pub(super) fn new() -> Arc<TestHome> {
+    pub(crate) fn new() -> Arc<TestHome> {
         Arc::new(TestHome {
             queue: Mutex::default(),
             owned: Mutex::new(OwnedTasks(List::new())),
@@ -79,14 +79,14 @@ impl TestHome {
     }
 
     /// Returns a pointer for a cell, with a count of its own.
-    pub(super) fn for_a_cell(self: &Arc<Self>) -> NonNull<TestHome> {
+    pub(crate) fn for_a_cell(self: &Arc<Self>) -> NonNull<TestHome> {
         self.cells_made.fetch_add(1, SeqCst);
         NonNull::new(Arc::into_raw(self.clone()).cast_mut()).expect("an Arc is not null")
     }
 
     /// Creates a task, and returns its first entry.
     #[track_caller]
-    pub(super) fn task<F>(self: &Arc<Self>, future: F) -> (Runnable, JoinHandle<F::Output>)
+    pub(crate) fn task<F>(self: &Arc<Self>, future: F) -> (Runnable, JoinHandle<F::Output>)
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
@@ -104,7 +104,7 @@ impl TestHome {
 
     /// Creates a task whose first entry is in the queue.
     #[track_caller]
-    pub(super) fn spawn<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
+    pub(crate) fn spawn<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
@@ -114,12 +114,12 @@ impl TestHome {
         join
     }
 
-    pub(super) fn pop(&self) -> Option<Runnable> {
+    pub(crate) fn pop(&self) -> Option<Runnable> {
         lock(&self.queue).pop_front()
     }
 
     /// Runs an entry as a worker would.
-    pub(super) fn run(&self, runnable: Runnable, ending: Ending) -> RunResult {
+    pub(crate) fn run(&self, runnable: Runnable, ending: Ending) -> RunResult {
         match runnable.run() {
             Polled::Pending(running) => match running.idle() {
                 None => RunResult::Idle,
@@ -132,7 +132,7 @@ impl TestHome {
         }
     }
 
-    pub(super) fn end(&self, finishing: FinishingTask, ending: Ending) -> RunResult {
+    pub(crate) fn end(&self, finishing: FinishingTask, ending: Ending) -> RunResult {
         let (task, outcome) = (finishing.task(), finishing.outcome());
         match ending {
             Ending::AtOnce => {
@@ -157,13 +157,13 @@ impl TestHome {
 
     /// Runs the next entry.
     #[track_caller]
-    pub(super) fn run_one(&self) -> RunResult {
+    pub(crate) fn run_one(&self) -> RunResult {
         let runnable = self.pop().expect("there is an entry in the queue");
         self.run(runnable, Ending::AtOnce)
     }
 
     /// Runs entries until there are none.
-    pub(super) fn run_all(&self) {
+    pub(crate) fn run_all(&self) {
         while let Some(runnable) = self.pop() {
             self.run(runnable, Ending::AtOnce);
         }
@@ -171,7 +171,7 @@ impl TestHome {
 
     /// Claims an idle task, if there is one.
     #[cfg(not(wakeful_loom))]
-    pub(super) fn claim_any(&self) -> Option<crate::RunningTask> {
+    pub(crate) fn claim_any(&self) -> Option<crate::RunningTask> {
         let mut owned = lock(&self.owned);
         let (mut claimed, mut passed) = (None, Vec::new());
         while let Some(task) = owned.0.pop_front() {
@@ -192,7 +192,7 @@ impl TestHome {
 
     /// Ends every task that is idle or in the queue. The end of one may wake another.
     #[cfg(not(wakeful_loom))]
-    pub(super) fn shut_down(&self) {
+    pub(crate) fn shut_down(&self) {
         loop {
             if let Some(runnable) = self.pop() {
                 self.end(runnable.cancel(), Ending::AtOnce);
@@ -205,21 +205,21 @@ impl TestHome {
     }
 
     /// Returns how often a wake-up or an abort scheduled an entry.
-    pub(super) fn schedule_calls(&self) -> usize {
+    pub(crate) fn schedule_calls(&self) -> usize {
         self.schedule_calls.load(SeqCst)
     }
 
-    pub(super) fn queued(&self) -> usize {
+    pub(crate) fn queued(&self) -> usize {
         lock(&self.queue).len()
     }
 
-    pub(super) fn cells_freed(&self) -> usize {
+    pub(crate) fn cells_freed(&self) -> usize {
         self.cells_freed.load(SeqCst)
     }
 
     /// Checks that every cell was freed, once.
     #[track_caller]
-    pub(super) fn assert_all_freed(self: &Arc<Self>) {
+    pub(crate) fn assert_all_freed(self: &Arc<Self>) {
         assert_eq!(self.queued(), 0, "an entry is left");
         assert!(lock(&self.owned).0.is_empty(), "a task never ended");
         assert_eq!(self.cells_freed(), self.cells_made.load(SeqCst), "cells freed and made");

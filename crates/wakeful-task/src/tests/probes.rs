@@ -10,32 +10,32 @@ use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use wakeful_base::sync::atomic::{AtomicBool as ModelBool, Ordering::Relaxed};
 
 /// Panics without running the panic hook, whose messages would flood the output of these tests.
-pub(super) fn quiet_panic(payload: impl Any + Send) -> ! {
+pub(crate) fn quiet_panic(payload: impl Any + Send) -> ! {
     resume_unwind(Box::new(payload))
 }
 
 /// Counts drops.
 #[derive(Clone, Default)]
-pub(super) struct Tally(Arc<AtomicUsize>);
+pub(crate) struct Tally(Arc<AtomicUsize>);
 
 /// Counted when dropped.
-pub(super) struct Token {
+pub(crate) struct Token {
     tally: Tally,
     panics: bool,
 }
 
 impl Tally {
-    pub(super) fn token(&self) -> Token {
+    pub(crate) fn token(&self) -> Token {
         Token { tally: self.clone(), panics: false }
     }
 
     /// Creates a token that panics when dropped, after having been counted.
     #[cfg(not(wakeful_loom))]
-    pub(super) fn panicking_token(&self) -> Token {
+    pub(crate) fn panicking_token(&self) -> Token {
         Token { tally: self.clone(), panics: true }
     }
 
-    pub(super) fn dropped(&self) -> usize {
+    pub(crate) fn dropped(&self) -> usize {
         self.0.load(SeqCst)
     }
 }
@@ -54,7 +54,7 @@ impl Drop for Token {
 /// Accesses to the gate are relaxed. A task sees it open only by means of the synchronization of
 /// its wake-up.
 #[derive(Clone, Default)]
-pub(super) struct Gate(Arc<GateState>);
+pub(crate) struct Gate(Arc<GateState>);
 
 struct GateState {
     open: ModelBool,
@@ -74,7 +74,7 @@ impl Default for GateState {
 
 impl Gate {
     /// Returns a future that is ready with `output` once the gate is open.
-    pub(super) fn then<T>(&self, output: T) -> impl Future<Output = T> + use<T> {
+    pub(crate) fn then<T>(&self, output: T) -> impl Future<Output = T> + use<T> {
         let (gate, mut output) = (self.clone(), Some(output));
         poll_fn(move |cx| {
             gate.0.polls.fetch_add(1, SeqCst);
@@ -91,44 +91,44 @@ impl Gate {
     }
 
     /// Opens the gate without waking the task.
-    pub(super) fn open(&self) {
+    pub(crate) fn open(&self) {
         self.0.open.store(true, Relaxed);
     }
 
     /// Takes the waker of the task that waits.
     #[track_caller]
-    pub(super) fn take_waker(&self) -> Waker {
+    pub(crate) fn take_waker(&self) -> Waker {
         self.0.waker.lock().unwrap().take().expect("a task waits")
     }
 
-    pub(super) fn polls(&self) -> usize {
+    pub(crate) fn polls(&self) -> usize {
         self.0.polls.load(SeqCst)
     }
 }
 
 /// A waker that is not a task's. It counts its clones, wake-ups and drops, and panics on demand.
 #[derive(Default)]
-pub(super) struct ExternalWaker {
-    pub(super) clones: AtomicUsize,
-    pub(super) drops: AtomicUsize,
-    pub(super) wakes: AtomicUsize,
-    pub(super) panic_in_clone: AtomicBool,
-    pub(super) panic_in_wake: AtomicBool,
-    pub(super) panic_in_drop: AtomicBool,
+pub(crate) struct ExternalWaker {
+    pub(crate) clones: AtomicUsize,
+    pub(crate) drops: AtomicUsize,
+    pub(crate) wakes: AtomicUsize,
+    pub(crate) panic_in_clone: AtomicBool,
+    pub(crate) panic_in_wake: AtomicBool,
+    pub(crate) panic_in_drop: AtomicBool,
     /// Called once, when woken.
-    pub(super) on_wake: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    pub(crate) on_wake: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 static EXTERNAL: RawWakerVTable =
     RawWakerVTable::new(external_clone, external_wake, external_wake_by_ref, external_drop);
 
 impl ExternalWaker {
-    pub(super) fn new() -> Arc<ExternalWaker> {
+    pub(crate) fn new() -> Arc<ExternalWaker> {
         Arc::default()
     }
 
     /// Returns a waker, counted as one clone.
-    pub(super) fn waker(self: &Arc<Self>) -> Waker {
+    pub(crate) fn waker(self: &Arc<Self>) -> Waker {
         self.clones.fetch_add(1, SeqCst);
         // SAFETY: the functions keep the contract of `RawWakerVTable` for a pointer that owns a
         // count of the `Arc`.
@@ -136,13 +136,13 @@ impl ExternalWaker {
     }
 
     /// Returns how many wakers exist.
-    pub(super) fn alive(self: &Arc<Self>) -> usize {
+    pub(crate) fn alive(self: &Arc<Self>) -> usize {
         let alive = Arc::strong_count(self) - 1;
         assert_eq!(self.clones.load(SeqCst) - self.drops.load(SeqCst), alive);
         alive
     }
 
-    pub(super) fn woken(&self) -> usize {
+    pub(crate) fn woken(&self) -> usize {
         self.wakes.load(SeqCst)
     }
 }
@@ -192,19 +192,19 @@ unsafe fn external_drop(data: *const ()) {
 
 /// Wakes by value, with a clone.
 #[cfg(not(wakeful_loom))]
-pub(super) fn wake_by_value(waker: &Waker) {
+pub(crate) fn wake_by_value(waker: &Waker) {
     let own = waker.clone();
     own.wake();
 }
 
 /// Polls `future` once with `waker`.
-pub(super) fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
+pub(crate) fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(waker))
 }
 
 /// Polls `future` once. It must be ready.
 #[track_caller]
-pub(super) fn now<F: Future + Unpin>(mut future: F) -> F::Output {
+pub(crate) fn now<F: Future + Unpin>(mut future: F) -> F::Output {
     match poll_with(&mut future, Waker::noop()) {
         Poll::Ready(output) => output,
         Poll::Pending => panic!("not ready"),

@@ -67,7 +67,7 @@ impl Builder {
     /// Measures how long tasks are scheduled before they are polled, for the task callbacks.
     ///
     /// The time is that from the moment when the task is spawned or woken, or yields, until it is
-    /// polled. This reads the clock twice for each poll, and allocates 16 bytes for each task.
+    /// polled. This reads the clock twice for each poll, and allocates some bytes for each task.
     ///
     /// ```
     /// use std::sync::mpsc;

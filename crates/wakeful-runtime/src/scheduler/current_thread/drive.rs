@@ -25,7 +25,9 @@ use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::{hint, seq_cst_for_loom};
 use wakeful_base::threads::{BlockedOn, RootWaker};
 use wakeful_base::{Parker, budget, call_now};
-use wakeful_task::{FinishingTask, Outcome, Polled, Runnable, RunningTask, TaskRef, is_waker_of};
+use wakeful_task::{
+    FinishingTask, Outcome, Polled, Runnable, RunningTask, TaskRef, is_waker_of, recording,
+};
 
 /// After how many looks at the driver a busy thread updates its busy time. If all tasks yield,
 /// there is a look every few polls, and reading the clock costs as much as one of those.
@@ -390,11 +392,10 @@ impl DriveContext {
     /// Polls one task and settles or ends it. Runs user code.
     fn poll(&self, runnable: Runnable) {
         self.scheduler.metrics.polls.add(1);
-        let config = &self.scheduler.config;
-        let polled = if config.observes_polls {
-            config.observe_poll(&self.scheduler.metrics, runnable, |runnable| self.run(runnable))
+        let polled = if recording::has_observers() {
+            self.poll_observed(runnable)
         } else {
-            self.run(runnable)
+            self.run(runnable, Runnable::run)
         };
         match polled {
             Polled::Pending(running) => self.settle(running),
@@ -402,12 +403,22 @@ impl DriveContext {
         }
     }
 
-    fn run(&self, runnable: Runnable) -> Polled {
+    #[cold]
+    fn poll_observed(&self, runnable: Runnable) -> Polled {
+        let yields = || self.with_core(|core| core.yielding);
+        self.scheduler.config.observe_poll(&self.scheduler.metrics, runnable, |runnable| {
+            self.run(runnable, |runnable| runnable.run_observed(yields))
+        })
+    }
+
+    /// Polls a task with `run`, and lets others know that it is being polled.
+    #[inline]
+    fn run(&self, runnable: Runnable, run: impl FnOnce(Runnable) -> Polled) -> Polled {
         self.scheduler.polling.store(runnable.task().as_ptr(), Relaxed);
         let polled = if self.reports_stalls {
-            stall::run_task(runnable.id(), runnable.spawned_at(), || runnable.run())
+            stall::run_task(runnable.id(), runnable.spawned_at(), || run(runnable))
         } else {
-            runnable.run()
+            run(runnable)
         };
         self.scheduler.polling.store(ptr::null_mut(), Relaxed);
         polled

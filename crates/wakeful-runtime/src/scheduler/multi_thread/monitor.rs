@@ -517,7 +517,7 @@ impl Monitor {
             if !seen.is_reported {
                 seen.is_reported = true;
                 scheduler.stalls.metrics.note_stall();
-                if config.reports() {
+                if scheduler.stalls.wants_reports() {
                     scheduler.stalls.report(seen.to_stall(found, now));
                 }
             }

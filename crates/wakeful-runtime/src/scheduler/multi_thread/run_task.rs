@@ -12,7 +12,7 @@ use crate::config;
 use std::mem::take;
 use std::time::Instant;
 use wakeful_base::budget::{self, Budget};
-use wakeful_task::{FinishingTask, Polled, Runnable, RunningTask, TaskRef};
+use wakeful_task::{FinishingTask, Polled, Runnable, RunningTask, TaskRef, recording};
 
 impl WorkerThread {
     /// Polls a task, then the tasks that come to the LIFO slot meanwhile, until the streak ends.
@@ -77,16 +77,19 @@ impl WorkerThread {
         let metrics = &self.worker().metrics;
         metrics.polls.add(1);
         self.lease.begin_user_code(UserCode::Poll(runnable.task()));
-        let config = &self.scheduler.config;
-        let polled = if config.observes_polls {
-            config.observe_poll(metrics, runnable, Runnable::run)
-        } else {
-            runnable.run()
-        };
+        let polled =
+            if recording::has_observers() { self.poll_observed(runnable) } else { runnable.run() };
         match polled {
             Polled::Pending(running) => self.settle(running),
             Polled::Ended(ended) => self.end(ended),
         }
+    }
+
+    #[cold]
+    fn poll_observed(&self, runnable: Runnable) -> Polled {
+        self.scheduler.config.observe_poll(&self.worker().metrics, runnable, |runnable| {
+            runnable.run_observed(|| self.yielding.get())
+        })
     }
 
     /// Leaves a pending task to its waker, or queues it again if it yielded or was woken during its

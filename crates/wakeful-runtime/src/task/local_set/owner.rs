@@ -16,7 +16,7 @@ use wakeful_base::budget;
 use wakeful_base::call_now;
 use wakeful_base::enter::{Entered, EnteredGuard, entered, set_entered};
 use wakeful_task::{
-    FinishingTask, Id, JoinHandle, Outcome, Polled, Runnable, RunningTask, new_task,
+    FinishingTask, Id, JoinHandle, Outcome, Polled, Runnable, RunningTask, new_task, recording,
 };
 
 /// The limit on tasks that run in one poll of the set; the same as Tokio's.
@@ -73,6 +73,9 @@ impl Owner {
     /// Queues a new task. Not generic, so that each instance of `spawn` is small.
     fn admit(&self, runnable: Runnable) {
         self.tasks.record(&runnable);
+        if recording::has_observers() {
+            runnable.record_spawn();
+        }
         // SAFETY: an `Owner` is neither `Send` nor `Sync`, so this is the owning thread.
         let Some(mut core) = (unsafe { self.tasks.try_core() }) else {
             self.tasks.push_remote(runnable);
@@ -193,7 +196,14 @@ impl Owner {
     fn poll_task(&self, runnable: Runnable) {
         let task = runnable.task();
         self.with_core(|core| core.polling.push(task));
-        let polled = stall::run_task(runnable.id(), runnable.spawned_at(), || runnable.run());
+        let polled = stall::run_task(runnable.id(), runnable.spawned_at(), || {
+            // The set has no other way for a task to yield than its waker.
+            if recording::has_observers() {
+                runnable.run_observed(|| false)
+            } else {
+                runnable.run()
+            }
+        });
         self.with_core(|core| core.polling.pop());
         match polled {
             Polled::Pending(running) => self.settle(running),

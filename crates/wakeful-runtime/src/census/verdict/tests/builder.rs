@@ -50,6 +50,9 @@ fn actor(id: u64, kind: ActorKind, state: ActorState) -> Actor {
         polls: 0,
         busy_for: Duration::ZERO,
         thread: None,
+        name: None,
+        record: None,
+        age: None,
     }
 }
 

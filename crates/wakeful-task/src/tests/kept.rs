@@ -19,7 +19,7 @@ fn the_time_at_which_a_task_is_scheduled_is_kept_if_asked_for() {
         runnable.note_scheduled(3);
         assert_eq!(runnable.scheduled_at_ns(), Some(3));
         assert!(std::ptr::eq(runnable.spawned_at(), site));
-        assert!(format!("{:?}", &*runnable).contains("spawn_site.rs"), "{:?}", &*runnable);
+        assert!(format!("{:?}", &*runnable).contains("kept.rs"), "{:?}", &*runnable);
         home.run(runnable, ending);
         drop(join);
         home.assert_all_freed();
