@@ -53,7 +53,7 @@ async fn scrape() {
     // The 50 tasks, the exporter and the reporter.
     assert!(value(&page, "wakeful_alive_tasks").is_some_and(|tasks| tasks >= 52.0), "{page}");
     assert!(value(&page, "wakeful_stalls_total").is_some(), "{page}");
-    assert!(page.contains("# TYPE tokio_total_park_count counter"), "{page}");
+    assert!(page.contains("# TYPE tokio_total_busy_duration counter"), "{page}");
     exporter.abort();
     reporter.abort();
 }

@@ -83,17 +83,16 @@ const UNSTABLE: Suite = Suite {
         ("time_alt", "reset_should_stay_on_same_runtime2", ALT_TIMER),
     ],
     left_out: &[
-        (
-            "task_hooks",
-            "task_hook_schedule_latency_multi_thread",
-            "it blocks the worker and expects that another task waits; here the worker is handed off, \
-             sooner or later",
-        ),
+        ("task_hooks", "task_hook_schedule_latency_multi_thread", WAITS),
+        ("task_hooks", "task_hook_schedule_latency_multi_thread_lifo", WAITS),
         ("rt_unstable_metrics", "io_driver_fd_count", "it connects to a server on the Internet"),
         ("rt_unstable_metrics", "io_driver_ready_count", "it connects to a server on the Internet"),
     ],
     ..TOKIO
 };
+
+const WAITS: &str = "it blocks the worker and expects that another task waits; here the worker is handed \
+    off, sooner or later";
 
 const ALT_TIMER: &str = "a `Sleep` whose runtime has shut down ends with Tokio's alternative timer; here it \
     panics, as with Tokio's usual one";
