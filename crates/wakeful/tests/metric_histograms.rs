@@ -132,13 +132,20 @@ fn a_poll_whose_worker_was_handed_off_is_counted() {
         .unwrap();
     let metrics = runtime.metrics();
     let (release, held) = mpsc::channel::<()>();
-    let stuck = runtime.spawn(async move { held.recv().unwrap() });
+    let (begun, begins) = mpsc::channel();
+    let stuck = runtime.spawn(async move {
+        begun.send(()).unwrap();
+        held.recv().unwrap()
+    });
+    begins.recv().unwrap();
+    assert_eq!(polls(&metrics), 0, "it has not returned");
     runtime.block_on(runtime.spawn(async {})).unwrap(); // on another thread
     assert!(metrics.stall_handoff_count() >= 1);
     release.send(()).unwrap();
     runtime.block_on(stuck).unwrap();
     eventually("the polls are counted", || all_poll_times(&metrics).iter().sum::<u64>() == 2);
     assert!(metrics.poll_time_histogram_bucket_count(0, 1) >= 1);
+    assert_eq!(polls(&metrics), 2);
 }
 
 #[test]

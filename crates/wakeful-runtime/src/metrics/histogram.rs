@@ -153,6 +153,11 @@ impl Histogram {
         self.counts[bucket].load(Relaxed)
     }
 
+    /// Returns the number of durations in all buckets.
+    pub(crate) fn total(&self) -> u64 {
+        self.counts.iter().map(|count| count.load(Relaxed)).sum()
+    }
+
     /// Returns the durations that `bucket` holds.
     #[track_caller]
     pub(crate) fn range(&self, bucket: usize) -> Range<Duration> {

@@ -32,7 +32,7 @@ impl RuntimeMetrics {
     /// Returns the number of polls by `worker` that took a time in the range of `bucket`.
     ///
     /// A poll is counted when it returns. The counts of all buckets add up to
-    /// [`worker_poll_count`](Self::worker_poll_count), except for polls that have not returned.
+    /// [`worker_poll_count`](Self::worker_poll_count).
     ///
     /// # Panics
     /// Panics if there is no such worker, or if the histogram is enabled and there is no such

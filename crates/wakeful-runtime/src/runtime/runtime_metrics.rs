@@ -1,7 +1,7 @@
 //! `RuntimeMetrics`: public access to a runtime's counters.
 
 use super::Handle;
-use crate::metrics::{RemoteMetrics, WorkerMetrics};
+use crate::metrics::{Histogram, RemoteMetrics, WorkerMetrics};
 use crate::scheduler::SchedulerHandle;
 use crate::stall::StallMetrics;
 use std::sync::atomic::Ordering::Relaxed;
@@ -119,10 +119,13 @@ impl RuntimeMetrics {
     /// Returns the number of polls of tasks by `worker`.
     ///
     /// Each poll counts. (Tokio counts a task that runs right after the task that woke it, from the
-    /// LIFO slot, together with that one.)
+    /// LIFO slot, together with that one.) With the histogram of poll times, a poll counts when it
+    /// returns, as it does there; otherwise when it begins.
     #[track_caller]
     pub fn worker_poll_count(&self, worker: usize) -> u64 {
-        self.worker(worker).polls.get()
+        let metrics = self.worker(worker);
+        // Programs read the histogram only if this count has changed since.
+        metrics.poll_times.as_ref().map_or_else(|| metrics.polls.get(), Histogram::total)
     }
 
     /// Returns how long the polls of tasks by `worker` take lately, on average.
