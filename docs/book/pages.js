@@ -16,11 +16,14 @@
     }
   }
 
-  // A browser shows the end of a source line as a space, which is wrong between Chinese characters.
+  // A browser shows the end of a source line as a space, which is wrong between Chinese characters,
+  // and beside Chinese punctuation.
   if (chinese) {
     const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
-    const wide = '\\u3000-\\u303f\\u4e00-\\u9fff\\uff00-\\uffef';
-    const lineEnd = new RegExp(`(?<=[${wide}])\\n(?=[${wide}])`, 'g');
+    const marks = '\\u3000-\\u303f\\uff00-\\uffef';
+    const wide = `${marks}\\u4e00-\\u9fff`;
+    const lineEnd = new RegExp(
+      `(?<=[${wide}])\\n(?=[${wide}])|(?<=[${marks}])\\n|\\n(?=[${marks}])`, 'g');
     while (texts.nextNode()) {
       if (!texts.currentNode.parentElement.closest('pre')) {
         texts.currentNode.data = texts.currentNode.data.replace(lineEnd, '');

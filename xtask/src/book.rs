@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `book/page.rs` | reads the headings, code blocks and links of a Markdown file |
+//! | `book/commands.rs` | checks that the commands and code on all pages name what exists, and are tested |
 //! | `book/links.rs` | checks that relative links and anchors resolve |
 //! | `book/languages.rs` | checks that the English and the Chinese pages have the same parts |
 //! | `book/summary.rs` | checks that `SUMMARY.md` lists every chapter |
@@ -10,6 +11,7 @@
 //!
 //! All checks but the last one work without mdBook.
 
+mod commands;
 mod html;
 mod languages;
 mod links;
@@ -67,7 +69,10 @@ pub fn run() -> Result<(), String> {
     if !problems.is_empty() {
         return Err(format!("book found {} errors, listed above", problems.len()));
     }
-    println!("    {} chapters in two languages; all links resolve", chapters(&files).len());
+    println!(
+        "    {} chapters in two languages; all links and commands resolve",
+        chapters(&files).len()
+    );
     build(&root)
 }
 
@@ -77,6 +82,7 @@ fn check(files: &Files) -> Vec<Problem> {
     let pages: Pages = pages.map(|(path, text)| (path.clone(), Page::parse(text))).collect();
     let chapters = chapters(files);
     let mut problems = links::check(files, &pages);
+    problems.extend(commands::check(files, &pages));
     problems.extend(languages::check(&pages, &chapters));
     problems.extend(summary::check(&pages, &chapters));
     problems.sort();

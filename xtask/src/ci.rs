@@ -29,6 +29,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
         ("examples-on-tokio", examples_on_tokio),
         ("raft", raft),
+        ("ecosystem-large", ecosystem_large),
         ("crates", crates::ci),
         ("faults", || faults::run(&[])),
         ("leaks", || faults::run_leaks(&[])),
@@ -75,8 +76,9 @@ fn test_with_servers() -> Result<(), String> {
 /// Checks the format of all workspaces.
 fn fmt() -> Result<(), String> {
     let root = repo::root();
-    let others = ["bench", "bench/manycore", "ecosystem/large", "examples/raft", "fuzz"]
-        .map(|dir| root.join(dir));
+    let others =
+        ["bench", "bench/manycore", "ecosystem/data", "ecosystem/large", "examples/raft", "fuzz"]
+            .map(|dir| root.join(dir));
     let workspaces: Vec<PathBuf> = [root].into_iter().chain(others).collect();
     workspaces.iter().try_for_each(|dir| Cargo::new(dir, "fmt --all --check").run())
 }
@@ -101,6 +103,11 @@ fn examples_on_tokio() -> Result<(), String> {
 /// Tests `examples/raft`, a workspace whose dependencies have only the features that it asks for.
 fn raft() -> Result<(), String> {
     Cargo::new(&repo::root().join("examples/raft"), "test --locked").run()
+}
+
+/// Tests `ecosystem/large`, a workspace that is built with `--cfg tokio_unstable`.
+fn ecosystem_large() -> Result<(), String> {
+    Cargo::new(&repo::root().join("ecosystem/large"), "test --locked").run()
 }
 
 fn cargo(args: &str) -> Cargo {

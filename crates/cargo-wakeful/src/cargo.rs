@@ -79,19 +79,17 @@ impl Cargo {
     }
 
     /// Runs cargo, waits for it, and captures its output. If a signal arrived meanwhile, the call
-    /// counts as ended by that signal, so that nothing else is run.
+    /// counts as failed, so that nothing else is run.
     pub fn capture(mut self) -> Result<Captured, String> {
         self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().map_err(|error| self.not_started(&error))?;
         let stdout = read_in_thread(child.stdout.take().expect("stdout is a pipe"));
         let stderr = read_in_thread(child.stderr.take().expect("stderr is a pipe"));
         let status = signals::wait_for(child).map_err(|error| self.not_started(&error))?;
-        Ok(Captured {
-            ended: CargoExit(signals::received().map_or(status, ExitStatus::from_raw)),
-            is_success: status.success() && signals::received().is_none(),
-            stdout: stdout.join().expect("a reader of a pipe does not panic"),
-            stderr: stderr.join().expect("a reader of a pipe does not panic"),
-        })
+        let stdout = stdout.join().expect("a reader of a pipe does not panic");
+        let stderr = stderr.join().expect("a reader of a pipe does not panic");
+        let is_success = status.success() && signals::received().is_none();
+        Ok(Captured { ended: CargoExit(status), is_success, stdout, stderr })
     }
 
     fn not_started(&self, error: &io::Error) -> String {

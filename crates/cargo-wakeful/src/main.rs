@@ -51,7 +51,7 @@ use runner::RunnerLink;
 enum Stop {
     /// An error message for the user.
     Message(String),
-    /// A call of cargo failed and has already printed its error.
+    /// A call of cargo failed and has already printed its error, or a signal arrived.
     CargoFailed(CargoExit),
 }
 
@@ -84,10 +84,14 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(code) => code,
-        Err(Stop::CargoFailed(ended)) => ended.pass_on(),
-        Err(Stop::Message(message)) => {
+        Err(stop) => {
+            // The signal may have arrived after the last call of cargo had ended, so that call's
+            // exit status does not tell.
             signals::received().into_iter().for_each(signals::die_from);
-            print_error(&message)
+            match stop {
+                Stop::CargoFailed(ended) => ended.pass_on(),
+                Stop::Message(message) => print_error(&message),
+            }
         }
     }
 }

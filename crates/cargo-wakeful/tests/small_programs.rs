@@ -194,6 +194,29 @@ fn the_lock_file_is_restored_after_a_signal_at_any_moment() {
     }
 }
 
+#[test]
+fn a_signal_after_a_call_of_cargo_has_ended_ends_the_process() {
+    let folder = program("ended", "tokio = '1'");
+    lock(&folder, "1.54.1");
+    let before = contents(&folder.path("program"));
+    // Cargo ends, and a process that it has left behind keeps its output open.
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *--all-features*) (touch {:?}; sleep 1) & ;; esac\nexec {:?} \"$@\"\n",
+        folder.path("ending"),
+        env!("CARGO"),
+    );
+    folder.write("cargo", &script);
+    fs::set_permissions(folder.path("cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut call = wakeful(&folder, &["check", "--quiet"]);
+    let mut child = call.env("CARGO", folder.path("cargo")).spawn().unwrap();
+    wait_for_file(&folder, "ending");
+    // Long enough for `cargo metadata` to end. If it takes longer, the signal ends it.
+    thread::sleep(Duration::from_millis(500));
+    signal(&child, libc::SIGINT);
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGINT));
+    assert_eq!(contents(&folder.path("program")), before);
+}
+
 /// Makes the build of the program wait until the file `go-on` exists in the folder.
 fn slow_build(folder: &Folder) {
     let script = format!(
@@ -206,10 +229,10 @@ fn slow_build(folder: &Folder) {
     folder.write("program/build.rs", &script);
 }
 
-fn wait_until_building(folder: &Folder) {
+fn wait_for_file(folder: &Folder, name: &str) {
     let start = Instant::now();
-    while !folder.path("building").exists() {
-        assert!(start.elapsed() < Duration::from_secs(120), "the build does not start");
+    while !folder.path(name).exists() {
+        assert!(start.elapsed() < Duration::from_secs(120), "no file `{name}`");
         thread::sleep(Duration::from_millis(10));
     }
 }
@@ -221,7 +244,7 @@ fn the_next_call_restores_the_lock_file_of_a_killed_one() {
     slow_build(&folder);
     let before = contents(&folder.path("program"));
     let mut child = wakeful(&folder, &["build", "--quiet"]).stdout(Stdio::piped()).spawn().unwrap();
-    wait_until_building(&folder);
+    wait_for_file(&folder, "building");
     child.kill().unwrap();
     child.wait().unwrap();
     folder.write("go-on", "");
@@ -265,7 +288,7 @@ fn what_another_program_writes_to_the_lock_file_during_the_build_is_saved() {
         let _ = std::os::unix::fs::symlink(real_home.join(shared), home.join(shared));
     }
     let child = call.env("CARGO_HOME", &home).stderr(Stdio::piped()).spawn().unwrap();
-    wait_until_building(&folder);
+    wait_for_file(&folder, "building");
     fs::write(folder.path("program/Cargo.lock"), "an update").unwrap();
     folder.write("go-on", "");
     let output = child.wait_with_output().unwrap();

@@ -3,6 +3,7 @@
 mod support;
 
 use std::future::{Future, poll_fn};
+use std::mem::replace;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::sync::{Arc, mpsc};
@@ -28,6 +29,33 @@ fn an_always_ready_task_lets_others_run() {
             other.await.unwrap();
             busy.await.unwrap();
         });
+    }
+}
+
+/// A task wakes itself, and the next poll, of a task in the LIFO slot, blocks. No monitor helps.
+#[test]
+fn a_woken_task_does_not_wait_beside_a_parked_worker() {
+    let runtime =
+        Builder::new_multi_thread().worker_threads(2).disable_stall_handoff().build().unwrap();
+    for _ in 0..100 {
+        let first = runtime.spawn(async {
+            let (done, is_done) = mpsc::channel();
+            let second =
+                wakeful::spawn(async move { is_done.recv_timeout(Duration::from_secs(5)) });
+            let mut is_woken = false;
+            poll_fn(|cx| {
+                if replace(&mut is_woken, true) {
+                    return Poll::Ready(());
+                }
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            })
+            .await;
+            // An error if the second task has given up. It has reported that already.
+            let _is_received = done.send(());
+            second.await.unwrap()
+        });
+        runtime.block_on(first).unwrap().expect("the other worker runs the first task");
     }
 }
 

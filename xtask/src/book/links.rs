@@ -43,7 +43,7 @@ fn resolve(files: &Files, pages: &Pages, from: &Path, target: &str) -> Result<()
 }
 
 /// Removes `.` and `..` from a path.
-fn normal(path: &Path) -> PathBuf {
+pub fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

@@ -95,3 +95,54 @@ fn anchors_are_made_as_github_makes_them() {
         assert!(anchors.contains(anchor), "{anchor}: {anchors:?}");
     }
 }
+
+/// Returns the problems of the book with `text` at the end of its contents page, in a repository with
+/// a task, a package and a target.
+fn problems_with(text: &str) -> Vec<String> {
+    let mut files = book();
+    let page = files.get_mut(Path::new("docs/README.md")).expect("there is such a page");
+    page.push_str(text);
+    let chinese = files.get_mut(Path::new("docs/README.zh-CN.md")).expect("there is such a page");
+    chinese.push_str(text);
+    for (path, text) in [
+        ("xtask/src/main.rs", "[\"tidy\"] => tidy::run(),"),
+        ("crates/one/Cargo.toml", "[package]\nname = \"one\"\n"),
+        ("crates/one/src/bin/two.rs", ""),
+    ] {
+        files.insert(path.into(), text.to_owned());
+    }
+    check(&files).iter().map(Problem::to_string).collect()
+}
+
+#[test]
+fn commands_that_name_what_exists_have_no_problem() {
+    let right = "\n`cargo xtask tidy`, `cargo update -p CRATE`\n\n```sh\n\
+                 cargo run -p one --bin two -- --path none   # a comment -p none\n\
+                 cargo install --path ../wakeful/crates/one\n```\n\n\
+                 ```toml\none = { path = \"../wakeful/crates/one\" }\n```\n";
+    assert_eq!(problems_with(right), [""; 0]);
+}
+
+#[test]
+fn commands_that_name_what_is_missing_are_found() {
+    for (command, expected) in [
+        ("cargo xtask clean", "does not know `clean`"),
+        ("cargo test -p none", "no package `none`"),
+        ("cargo run --bin three", "no `src/bin/three`"),
+        ("cargo test --manifest-path crates/none/Cargo.toml", "no `crates/none/Cargo.toml`"),
+        ("bash .ci/none", "no `.ci/none`"),
+    ] {
+        for text in [format!("\n`{command}`\n"), format!("\n```sh\n$ {command}\n```\n")] {
+            let found = problems_with(&text);
+            assert!(found.len() == 2 && found[0].contains(expected), "{text}: {found:#?}");
+        }
+    }
+    let found = problems_with("\n```toml\none = { path = \"../wakeful/one\" }\n```\n");
+    assert!(found.len() == 2 && found[0].contains("`one` is not the package `one`"), "{found:#?}");
+}
+
+#[test]
+fn rust_code_that_no_test_compiles_is_found() {
+    let found = problems_with("\n```rust\nlet a = 1;\n```\n");
+    assert!(found.len() == 2 && found[0].contains("no test compiles this code"), "{found:#?}");
+}

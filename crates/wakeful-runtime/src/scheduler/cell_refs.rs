@@ -7,6 +7,7 @@
 //! [`RefBag`], from which it takes references and to which it returns them without an atomic
 //! operation.
 
+use crate::timers::WorkerTimers;
 use std::sync::Arc;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 
@@ -21,11 +22,45 @@ pub(crate) struct CellRefs(AtomicUsize);
 /// A scheduler that its cells keep alive through [`CellRefs`].
 pub(crate) trait KeptByCells: Sized {
     fn cell_refs(&self) -> &CellRefs;
+
+    /// Calls `f` with two parts of the core, or with `None` if the calling thread runs no worker of
+    /// `scheduler`. `f` must not run user code.
+    fn with_own_core<R>(scheduler: *const Self, f: impl FnOnce(OwnCore<'_>) -> R) -> R;
 }
+
+/// The references and timers of the worker that the calling thread runs.
+pub(crate) type OwnCore<'a> = Option<(&'a mut RefBag, &'a mut WorkerTimers)>;
 
 impl CellRefs {
     pub(crate) fn new() -> CellRefs {
         CellRefs(AtomicUsize::new(0))
+    }
+
+    /// Takes one reference, from the worker that this thread runs if it runs one.
+    #[cfg(feature = "time")]
+    #[inline]
+    pub(crate) fn take_one<S: KeptByCells>(scheduler: &Arc<S>) {
+        S::with_own_core(Arc::as_ptr(scheduler), |own| match own {
+            Some((refs, _)) => refs.take_one(scheduler),
+            None => CellRefs::take(scheduler, 1),
+        });
+    }
+
+    /// Returns one reference, to the worker that this thread runs if it runs one.
+    ///
+    /// # Safety
+    /// As for [`give_back`](Self::give_back).
+    #[inline]
+    pub(crate) unsafe fn give_one<S: KeptByCells>(scheduler: *const S) {
+        S::with_own_core(scheduler, |own| {
+            // SAFETY: the caller passes its reference on.
+            unsafe {
+                match own {
+                    Some((refs, _)) => refs.put_one(scheduler),
+                    None => CellRefs::give_back(scheduler, 1),
+                }
+            }
+        });
     }
 
     /// Takes `count` references. As long as any are taken, together they hold one reference of the
@@ -76,13 +111,13 @@ impl RefBag {
     /// # Safety
     /// The caller must own the reference.
     #[inline]
-    pub(crate) unsafe fn put_one<S: KeptByCells>(&mut self, scheduler: &Arc<S>) {
+    pub(crate) unsafe fn put_one<S: KeptByCells>(&mut self, scheduler: *const S) {
         self.0 += 1;
         if self.0 == 2 * BATCH {
             self.0 = BATCH;
-            // SAFETY: the bag owns `2 * BATCH` references and returns half of them. The borrowed
-            // `Arc` keeps the scheduler alive.
-            unsafe { CellRefs::give_back(Arc::as_ptr(scheduler), BATCH) };
+            // SAFETY: the bag owns `2 * BATCH` references and returns half of them. The others keep
+            // the scheduler alive.
+            unsafe { CellRefs::give_back(scheduler, BATCH) };
         }
     }
 

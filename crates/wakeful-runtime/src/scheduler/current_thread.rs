@@ -27,7 +27,7 @@ use crate::config::Config;
 use crate::driver::{Driver, DriverParts, WakeDriver};
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
-use crate::scheduler::cell_refs::{CellRefs, KeptByCells, RefBag};
+use crate::scheduler::cell_refs::{CellRefs, KeptByCells, OwnCore, RefBag};
 use crate::scheduler::inject::{Closed, InjectionQueue};
 #[cfg(feature = "time")]
 use crate::scheduler::timer::TimerHome;
@@ -50,8 +50,6 @@ use wakeful_task::{Header, Id, JoinHandle, OwnedLink, Runnable, Schedule, new_ta
 
 pub(crate) use census::Drive;
 pub(crate) use drive::{defer, is_driving};
-#[cfg(feature = "time")]
-pub(crate) use drive::{release_local, retain_local, with_own_timers};
 
 /// The current-thread scheduler.
 pub(crate) struct CurrentThread {
@@ -128,8 +126,6 @@ struct Core {
     panicked: bool,
     timers: WorkerTimers,
     spin_budget: SpinBudget,
-    /// How often the future of `block_on` was polled.
-    root_polls: u64,
 }
 
 /// Where a woken task is queued: the `home` of its cell.
@@ -141,6 +137,11 @@ struct TaskList {
 impl KeptByCells for CurrentThread {
     fn cell_refs(&self) -> &CellRefs {
         &self.refs
+    }
+
+    #[inline]
+    fn with_own_core<R>(scheduler: *const Self, f: impl FnOnce(OwnCore<'_>) -> R) -> R {
+        drive::with_own_core(scheduler, f)
     }
 }
 
@@ -163,7 +164,6 @@ pub(crate) fn new(
         panicked: false,
         timers: WorkerTimers::new(0),
         spin_budget: SpinBudget::new(),
-        root_polls: 0,
     });
     let core = CoreAndDriver { core, driver: driver.driver };
     let metrics = WorkerMetrics::new(&config.histograms);
@@ -325,11 +325,9 @@ unsafe impl Schedule for TaskList {
         // SAFETY: the freed cell's reference, which is returned only below, keeps the scheduler
         // alive.
         let scheduler = unsafe { home.as_ref() }.scheduler;
-        if !drive::release_local(scheduler) {
-            // SAFETY: the freed cell's reference passes to this call, and `release_local` has not
-            // taken it. `scheduler` is not used afterwards.
-            unsafe { CellRefs::give_back(scheduler, 1) };
-        }
+        // SAFETY: the freed cell's reference passes to this call. `scheduler` is not used
+        // afterwards.
+        unsafe { CellRefs::give_one(scheduler) };
     }
 }
 

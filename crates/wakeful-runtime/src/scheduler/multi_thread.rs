@@ -74,7 +74,7 @@ use crate::blocking::{Pool, ThreadContext};
 use crate::config::Config;
 use crate::driver::DriverParts;
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
-use crate::scheduler::cell_refs::{CellRefs, KeptByCells};
+use crate::scheduler::cell_refs::{CellRefs, KeptByCells, OwnCore};
 use crate::scheduler::inject::{Closed, InjectionQueue};
 #[cfg(feature = "time")]
 use crate::scheduler::timer::TimerHome;
@@ -95,13 +95,12 @@ use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use wakeful_base::{CachePadded, FastRng};
 use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, TaskRef, new_task, recording};
-use worker::{ListId, TaskList, Worker};
+use worker::{ListId, TaskList, Worker, WorkerCore};
+use worker_thread::with_core_of;
 
 pub(crate) use block_in_place::block_in_place;
 pub(crate) use census::{StuckThread, Walked};
 pub(crate) use context::{defer, worker_index};
-#[cfg(feature = "time")]
-pub(crate) use context::{release_local, retain_local, with_own_timers};
 
 pub(crate) struct MultiThread {
     workers: Box<[Worker]>,
@@ -119,9 +118,6 @@ pub(crate) struct MultiThread {
     workers_left: AtomicUsize,
     /// Workers whose lease was released in `block_in_place` and not acquired again yet.
     vacant: AtomicUsize,
-    /// How many workers were stalled at the monitor's last look. Std's type even under
-    /// loom: no other memory is published through it.
-    stalled: std::sync::atomic::AtomicUsize,
     /// The fence of core sections: none if no lease can be revoked.
     light_fence: LightFence,
     pub(crate) stalls: StallState,
@@ -175,6 +171,17 @@ unsafe impl Sync for MultiThread {}
 impl KeptByCells for MultiThread {
     fn cell_refs(&self) -> &CellRefs {
         &self.refs
+    }
+
+    #[inline]
+    fn with_own_core<R>(scheduler: *const Self, f: impl FnOnce(OwnCore<'_>) -> R) -> R {
+        with_core_of(scheduler, |entered| match entered {
+            Some((_, mut core)) => {
+                let WorkerCore { refs, timers, .. } = &mut *core;
+                f(Some((refs, timers)))
+            }
+            None => f(None),
+        })
     }
 }
 
@@ -245,7 +252,6 @@ impl MultiThread {
                 stopping: AtomicBool::new(false),
                 workers_left: AtomicUsize::new(workers),
                 vacant: AtomicUsize::new(0),
-                stalled: 0.into(),
                 light_fence: if config.stall.is_watched() {
                     LightFence::new()
                 } else {
@@ -398,9 +404,7 @@ unsafe impl Schedule for TaskList {
     unsafe fn release_cell(home: NonNull<TaskList>) {
         // SAFETY: the cell's reference, given back below, keeps the home until then.
         let scheduler = unsafe { home.as_ref() }.scheduler;
-        if !context::release_local(scheduler) {
-            // SAFETY: the caller passes the cell's reference on, and it is given back once, here.
-            unsafe { CellRefs::give_back(scheduler, 1) };
-        }
+        // SAFETY: the caller passes the cell's reference on, and it is given back once, here.
+        unsafe { CellRefs::give_one(scheduler) };
     }
 }

@@ -4,7 +4,7 @@
 //! thread is no worker. It may be polled on another thread later, which then moves the timer to its
 //! own wheel.
 
-use super::cell_refs::CellRefs;
+use super::cell_refs::{CellRefs, KeptByCells};
 #[cfg(feature = "test-util")]
 use super::context::with_current;
 use super::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
@@ -42,15 +42,11 @@ impl SchedulerRef {
     fn new(scheduler: &SchedulerHandle) -> SchedulerRef {
         let home = match scheduler {
             SchedulerHandle::CurrentThread(scheduler) => {
-                if !current_thread::retain_local(scheduler) {
-                    CellRefs::take(scheduler, 1);
-                }
+                CellRefs::take_one(scheduler);
                 &scheduler.timer_home
             }
             SchedulerHandle::MultiThread(scheduler) => {
-                if !multi_thread::retain_local(scheduler) {
-                    CellRefs::take(scheduler, 1);
-                }
+                CellRefs::take_one(scheduler);
                 &scheduler.timer_home
             }
         };
@@ -93,8 +89,8 @@ impl SchedulerRef {
     #[inline]
     fn with_worker_timers<R>(&self, f: impl FnOnce(Option<&mut WorkerTimers>) -> R) -> R {
         match self.home() {
-            TimerHome::CurrentThread(scheduler) => current_thread::with_own_timers(scheduler, f),
-            TimerHome::MultiThread(scheduler) => multi_thread::with_own_timers(scheduler, f),
+            TimerHome::CurrentThread(scheduler) => with_own_timers(scheduler, f),
+            TimerHome::MultiThread(scheduler) => with_own_timers(scheduler, f),
         }
     }
 
@@ -116,19 +112,19 @@ impl Drop for SchedulerRef {
         // alive up to the call.
         unsafe {
             match self.home() {
-                TimerHome::CurrentThread(scheduler) => {
-                    if !current_thread::release_local(scheduler) {
-                        CellRefs::give_back(scheduler, 1);
-                    }
-                }
-                TimerHome::MultiThread(scheduler) => {
-                    if !multi_thread::release_local(scheduler) {
-                        CellRefs::give_back(scheduler, 1);
-                    }
-                }
+                TimerHome::CurrentThread(scheduler) => CellRefs::give_one(scheduler),
+                TimerHome::MultiThread(scheduler) => CellRefs::give_one(scheduler),
             }
         }
     }
+}
+
+#[inline]
+fn with_own_timers<S: KeptByCells, R>(
+    scheduler: *const S,
+    f: impl FnOnce(Option<&mut WorkerTimers>) -> R,
+) -> R {
+    S::with_own_core(scheduler, |own| f(own.map(|(_, timers)| timers)))
 }
 
 /// A timer, armed or not.

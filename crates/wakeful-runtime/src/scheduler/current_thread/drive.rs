@@ -10,6 +10,7 @@ use super::{Core, CoreAndDriver, CurrentThread, TaskList, WakeRoot};
 use crate::config::{self, UnhandledPanic};
 use crate::driver::Driver;
 use crate::scheduler::block_on::{Root, parker_and_waker};
+use crate::scheduler::cell_refs::OwnCore;
 use crate::scheduler::context::allow_defer;
 use crate::stall;
 use crate::timers::{PreciseThread, WorkerTimers};
@@ -105,37 +106,17 @@ pub(super) fn schedule_local(
     })
 }
 
-/// Takes over the reference of a freed cell, if this thread drives `scheduler`. Returns whether it
-/// did.
-pub(crate) fn release_local(scheduler: *const CurrentThread) -> bool {
-    with_context_of(scheduler, |context| {
-        let Some(context) = context else { return false };
-        let Some(mut core) = context.try_core() else { return false };
-        // SAFETY: the caller passes the freed cell's reference on.
-        unsafe { core.refs.put_one(&context.scheduler) };
-        true
-    })
-}
-
-/// Takes a reference that keeps `scheduler` alive, if this thread drives it. Returns whether it
-/// did.
-#[cfg(feature = "time")]
-pub(crate) fn retain_local(scheduler: &Arc<CurrentThread>) -> bool {
-    with_context_of(Arc::as_ptr(scheduler), |context| {
-        let Some(mut core) = context.and_then(DriveContext::try_core) else { return false };
-        core.refs.take_one(scheduler);
-        true
-    })
-}
-
-/// Calls `f` with the core's timers, if this thread drives `scheduler`.
-#[cfg(feature = "time")]
-pub(crate) fn with_own_timers<R>(
+/// Calls `f` with parts of the core if this thread drives `scheduler`.
+#[inline]
+pub(super) fn with_own_core<R>(
     scheduler: *const CurrentThread,
-    f: impl FnOnce(Option<&mut WorkerTimers>) -> R,
+    f: impl FnOnce(OwnCore<'_>) -> R,
 ) -> R {
     with_context_of(scheduler, |context| match context.and_then(DriveContext::try_core) {
-        Some(mut core) => f(Some(&mut core.timers)),
+        Some(mut core) => {
+            let Core { refs, timers, .. } = &mut **core;
+            f(Some((refs, timers)))
+        }
         None => f(None),
     })
 }
@@ -309,7 +290,6 @@ impl DriveContext {
         self.with_core(|core| time.note_wait_end(&mut core.timers, busy_since));
         loop {
             if self.scheduler.root_woken.swap(false, AcqRel) {
-                self.with_core(|core| core.root_polls += 1);
                 let poll = || {
                     budget::with_initial(|| {
                         let polled = root.as_mut().poll(&mut cx);

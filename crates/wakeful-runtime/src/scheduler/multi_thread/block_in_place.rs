@@ -62,11 +62,11 @@ fn release_worker() -> Released {
     }
     with_worker_thread(|thread| {
         let Some(thread) = thread else { return Released::Driving(None) };
-        if thread.is_in_batch.get() || thread.lease.is_in_section() {
-            // No release from inside the driver. (Waking a task whose own runtime is shutting down
-            // drops its future on the spot, and that drop may call this.) The driver does not pass
-            // on with the worker, so the successor would park beside it. No release from inside a
-            // core section either, where an allocator may call this.
+        if thread.lease.user_code().is_none() || thread.lease.is_in_section() {
+            // No release from inside the driver or the timers. (Waking a task whose own runtime is
+            // shutting down drops its future on the spot, and that drop may call this.) The driver
+            // does not pass on with the worker, so the successor would park beside it. No release
+            // from inside a core section either, where an allocator may call this.
             return Released::Driving(None);
         }
         thread.call_external_wakers();

@@ -3,8 +3,6 @@
 
 use super::MultiThread;
 use super::worker_thread::{with_core_of, with_worker_thread};
-#[cfg(feature = "time")]
-use crate::timers::WorkerTimers;
 use std::sync::Arc;
 use std::task::Waker;
 use wakeful_task::{Runnable, is_waker_of};
@@ -29,39 +27,6 @@ pub(super) fn schedule_local(
         let Some((thread, core)) = entered else { return Some(runnable) };
         thread.push_woken(core, runnable);
         None
-    })
-}
-
-/// Takes back the reference of a freed cell if this thread is a worker of `scheduler`.
-pub(crate) fn release_local(scheduler: *const MultiThread) -> bool {
-    with_core_of(scheduler, |entered| {
-        let Some((thread, mut core)) = entered else { return false };
-        // SAFETY: the caller passes the freed cell's reference on.
-        unsafe { core.refs.put_one(&thread.scheduler) };
-        true
-    })
-}
-
-/// Takes a reference that keeps `scheduler` if this thread is a worker of it.
-#[cfg(feature = "time")]
-pub(crate) fn retain_local(scheduler: &Arc<MultiThread>) -> bool {
-    with_core_of(Arc::as_ptr(scheduler), |entered| {
-        let Some((_, mut core)) = entered else { return false };
-        core.refs.take_one(scheduler);
-        true
-    })
-}
-
-/// Calls `f` with this worker's timers, in a core section, or with `None` if this thread is no
-/// worker of `scheduler`.
-#[cfg(feature = "time")]
-pub(crate) fn with_own_timers<R>(
-    scheduler: *const MultiThread,
-    f: impl FnOnce(Option<&mut WorkerTimers>) -> R,
-) -> R {
-    with_core_of(scheduler, |entered| match entered {
-        Some((_, mut core)) => f(Some(&mut core.timers)),
-        None => f(None),
     })
 }
 

@@ -57,7 +57,15 @@ impl WorkerThread {
             // `None` if the lease was revoked: the successor runs the rest.
             let next = self.enter().and_then(|mut core| list(&mut core).pop_front());
             let Some(waker) = next else { return };
-            self.lease.run_callback(|| call_now(waker));
+            self.run_callback(|| call_now(waker));
         }
+    }
+
+    /// Runs `f`, a callback of the runtime, as user code.
+    pub(super) fn run_callback(&self, f: impl FnOnce()) {
+        if let Some(core) = self.enter() {
+            self.notify_for_queued(core);
+        }
+        self.lease.run_callback(f);
     }
 }

@@ -18,13 +18,20 @@
 //! workers.
 //!
 //! A worker looks for parked workers only if its bit was not set before: then it **owes** a
-//! notification, until it has looked. It may look later, for example because it runs the only task
-//! itself at once. The invariant: if a bit is set and a worker is parked, then the worker with that
-//! bit owes a notification, or a worker searches, or is about to unpark another one, or the
-//! queue's tasks are those that a worker has just found. A search keeps this up, because it ends in
-//! one of two ways: the worker parks, which it does only if no bit is set or another worker
-//! searches; or it finds work, and then the last one looks at all bits again, clears those without
-//! tasks, and unparks another worker if one is left.
+//! notification, until it has looked. The invariant: if a bit is set and a worker is parked, then
+//! the worker with that bit owes a notification, or a worker searches, or is about to unpark
+//! another one, or the queue's tasks are those that a worker has just found. A search keeps this
+//! up, because it ends in one of two ways: the worker parks, which it does only if no bit is set or
+//! another worker searches; or it finds work, and then the last one looks at all bits again, clears
+//! those without tasks, and unparks another worker if one is left.
+//!
+//! A worker may owe a notification only between two pieces of user code, which may block or
+//! compute: it looks after each push by user code, and before it runs user code, unless its queue
+//! is empty by then. Most often it is, because the worker runs the only task itself. Tasks from the
+//! injection queue need no look: the thread that injected them has looked, and until they are in a
+//! worker's queue they count as injected. Tasks that the monitor publishes while a poll lasts are
+//! the monitor's to look for. A hook around a park may run while its worker searches, as on
+//! Tokio: if it blocks, other workers are unparked at the monitor's next look only.
 //!
 //! The rules need a full fence between a push and the look at the bit or at the workers. A push to
 //! either queue is a sequentially consistent read-modify-write.

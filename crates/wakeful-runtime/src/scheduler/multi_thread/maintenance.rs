@@ -7,7 +7,6 @@ use super::MultiThread;
 use super::worker::WorkerCore;
 use super::worker_thread::WorkerThread;
 use crate::timers::WorkerTimers;
-use std::mem::take;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 use wakeful_base::CallWaker;
@@ -16,7 +15,7 @@ use wakeful_base::sync::atomic::Ordering::Relaxed;
 /// The shortest time between two looks at the driver, each of which is a system call. It bounds how
 /// long an event waits while polls are short, and saves tasks that yield a system call each time.
 /// Loom models look each time, because all their runs have to be the same.
-const DRIVER_LOOK_INTERVAL: Duration =
+pub(super) const DRIVER_LOOK_INTERVAL: Duration =
     Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 10 });
 
 impl WorkerThread {
@@ -25,14 +24,13 @@ impl WorkerThread {
     pub(super) fn run_maintenance(&self) -> Instant {
         let Some(mut core) = self.enter() else { return Instant::now() };
         let now = core.just_woke.take().unwrap_or_else(Instant::now);
-        let skip_look = take(&mut core.skip_look);
         let looks = now >= core.next_look;
         if looks {
             core.next_look = now + DRIVER_LOOK_INTERVAL;
         }
         drop(core);
         self.measure_polls(now);
-        if looks && !skip_look {
+        if looks {
             self.look_at_driver();
             self.serve_timers();
         }
@@ -48,7 +46,7 @@ impl WorkerThread {
     /// Handles the events that are there, unless a worker waits in the driver for them.
     pub(super) fn look_at_driver(&self) {
         let events = &mut *self.look_events.borrow_mut();
-        self.wake_batch(|| self.scheduler.info.io.look(events, &mut |waker| self.wake(waker)));
+        self.scheduler.info.io.look(events, &mut |waker| self.wake(waker));
     }
 
     /// Queues the tasks that yielded, and calls the deferred wakers.
@@ -56,15 +54,11 @@ impl WorkerThread {
         let Some(mut core) = self.enter() else { return };
         let WorkerCore { yielded, queue, .. } = &mut *core;
         self.worker().metrics.local_schedules.add(yielded.len() as u64);
-        let has_yielded = !yielded.is_empty();
-        queue.push_all(&self.worker().queue, yielded);
-        if has_yielded {
+        if !yielded.is_empty() {
+            queue.push_all(&self.worker().queue, yielded);
             core.owes_notify |= self.scheduler.idle.set_queued(self.index);
         }
         drop(core);
-        if has_yielded {
-            self.notify_beside_own();
-        }
         self.call_each(|core| &mut core.deferred);
     }
 
@@ -77,9 +71,7 @@ impl WorkerThread {
                 f(&mut core.timers);
             }
         };
-        let fired = self.wake_batch(|| {
-            self.scheduler.info.time.serve(&self.worker().left_timers, with_own, call)
-        });
+        let fired = self.scheduler.info.time.serve(&self.worker().left_timers, with_own, call);
         if fired.count > 0 {
             if let Some(mut core) = self.enter() {
                 core.timers.note(fired);
@@ -89,16 +81,6 @@ impl WorkerThread {
             self.scheduler.serve_vacant_timers(call);
         }
         fired.count > 0
-    }
-
-    /// Calls `f`, which looks at the driver or fires timers, and then decides whether to notify
-    /// other workers for the tasks that `f` has woken.
-    pub(super) fn wake_batch<R>(&self, f: impl FnOnce() -> R) -> R {
-        self.is_in_batch.set(true);
-        let result = f();
-        self.is_in_batch.set(false);
-        self.notify_beside_own();
-        result
     }
 
     /// Takes the time of the polls since the last time. Called between two polls.

@@ -104,7 +104,6 @@ struct MonitorGuard(Arc<MultiThread>);
 impl Drop for MonitorGuard {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.stalled.store(0, Relaxed);
             diagnostics::print(format_args!(
                 "the monitor thread panicked (see above). This is a bug in Wakeful; please report \
                  it with the panic message. Tasks still run, but hand-off is off: from now on a \
@@ -352,14 +351,12 @@ impl Monitor {
     /// standby thread was called.
     fn check_suspects(&mut self, now: Instant) -> bool {
         let after = self.scheduler.stalls.config.after;
-        let (mut suspects, mut stalled) = (0, 0);
+        let mut has_suspects = false;
         for seen in self.workers.iter_mut().flatten().filter(|seen| seen.is_suspect(now)) {
             seen.watch.check(seen.lease.thread(), now, after);
-            suspects += 1;
-            stalled += usize::from(seen.is_stalled());
+            has_suspects = true;
         }
-        self.scheduler.stalled.store(stalled, Relaxed);
-        suspects > 0 && self.handle_suspects(now)
+        has_suspects && self.handle_suspects(now)
     }
 
     fn sample(&mut self, index: usize, now: Instant) {

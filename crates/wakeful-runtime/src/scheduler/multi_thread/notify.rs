@@ -17,7 +17,7 @@
 
 use super::MultiThread;
 use super::worker::{Worker, WorkerCore};
-use super::worker_thread::WorkerThread;
+use super::worker_thread::{CoreSection, WorkerThread};
 use crate::wake_cost;
 
 /// How many workers search at a time for the queue of one worker, at most. Bounds the wake-ups that
@@ -59,11 +59,21 @@ impl WorkerThread {
         if is_short { self.scheduler.idle.queued_count().max(1) } else { usize::MAX }
     }
 
+    /// Ends the section, and unparks a worker for the tasks queued here, if it should. Comes before
+    /// all user code on this thread and after each push by user code: user code may block.
+    #[inline]
+    pub(super) fn notify_for_queued(&self, mut core: CoreSection<'_>) {
+        let wanted = self.searchers_to_notify(&mut core);
+        drop(core);
+        self.scheduler.notify_searchers(wanted);
+    }
+
     /// Returns how many workers may search at a time, if another one should be unparked for the
     /// tasks queued here, and zero if not.
     #[inline]
-    pub(super) fn searchers_to_notify(&self, core: &mut WorkerCore) -> usize {
-        if !core.owes_notify && self.worker().poll_estimate.ns() < wake_cost::get_ns() {
+    fn searchers_to_notify(&self, core: &mut WorkerCore) -> usize {
+        let is_short = self.worker().poll_estimate.ns() < wake_cost::get_ns();
+        if (is_short && !core.owes_notify) || self.worker().queue.is_empty() {
             return 0;
         }
         core.owes_notify = false;
@@ -72,20 +82,6 @@ impl WorkerThread {
         }
         let wanted = self.worker().searchers_wanted();
         if self.scheduler.idle.should_notify(wanted) { wanted } else { 0 }
-    }
-
-    /// Unparks a worker for the tasks queued here, if it should, between two polls: this worker
-    /// runs one of the tasks itself at once.
-    pub(super) fn notify_beside_own(&self) {
-        let Some(mut core) = self.enter() else { return };
-        let own = usize::from(core.lifo.is_some()) + self.worker().queue.len();
-        // A worker that still searches notifies others once it ends its search.
-        if core.searching || own < 2 {
-            return;
-        }
-        let wanted = self.searchers_to_notify(&mut core);
-        drop(core);
-        self.scheduler.notify_searchers(wanted);
     }
 }
 

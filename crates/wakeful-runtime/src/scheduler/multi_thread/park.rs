@@ -4,6 +4,7 @@
 //! parks, in the driver or on its thread ([`ParkState`](super::park_state)). So a wake-up that
 //! comes meanwhile is not lost.
 
+use super::maintenance::DRIVER_LOOK_INTERVAL;
 use super::park_state::ParkOutcome;
 use super::worker_thread::WorkerThread;
 use crate::config::{self, Callback};
@@ -42,7 +43,7 @@ impl WorkerThread {
 
     fn call_hook(&self, hook: &Option<Callback>) {
         if hook.is_some() {
-            self.lease.run_callback(|| config::call(hook));
+            self.run_callback(|| config::call(hook));
         }
     }
 
@@ -51,7 +52,7 @@ impl WorkerThread {
     fn prepare_thread_name(&self) {
         let pool = &self.scheduler.pool;
         if self.scheduler.stalls.config.hands_off && pool.needs_thread_name() {
-            self.lease.run_callback(|| pool.prepare_thread_name());
+            self.run_callback(|| pool.prepare_thread_name());
         }
     }
 
@@ -86,7 +87,9 @@ impl WorkerThread {
         self.serve_timers();
         let mut core = self.enter().expect("the lease of a parked worker is not revoked");
         core.searching = searching;
-        core.skip_look = was_in_driver;
+        if was_in_driver {
+            core.next_look = now + DRIVER_LOOK_INTERVAL;
+        }
         self.begin_busy(&mut core, now);
         // Maintenance comes first: it looks at whatever ended the park, shutdown included, and
         // calls external wakers.
@@ -98,9 +101,7 @@ impl WorkerThread {
     pub(super) fn wait(&self, until: &Until<'_>) -> ParkOutcome {
         let (driver, park_state) = (&self.scheduler.driver, &self.worker().park_state);
         let call = &mut |waker: Waker| self.wake(waker);
-        self.wake_batch(|| {
-            park_state.park(Some(driver), until, call, || self.park_on_thread(until))
-        })
+        park_state.park(Some(driver), until, call, || self.park_on_thread(until))
     }
 
     /// Parks on the thread until notified or until `until`.

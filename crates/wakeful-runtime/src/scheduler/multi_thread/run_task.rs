@@ -20,7 +20,15 @@ impl WorkerThread {
         let _budget = budget::replace(Budget::INITIAL);
         let mut streak = 0;
         loop {
-            if self.enter().is_some_and(|mut core| take(&mut core.samples_next)) {
+            let mut is_sample = false;
+            if let Some(mut core) = self.enter() {
+                is_sample = take(&mut core.samples_next);
+                // While polls are long, those of all queued tasks are samples.
+                if core.owes_notify || is_sample {
+                    self.notify_for_queued(core);
+                }
+            }
+            if is_sample {
                 self.poll_sampled(runnable);
             } else {
                 self.poll(runnable);
@@ -67,8 +75,6 @@ impl WorkerThread {
         if let Some(victim) = core.stolen_from.take() {
             self.scheduler.workers[victim].poll_estimate.add(took);
         }
-        drop(core);
-        self.notify_beside_own();
     }
 
     /// Polls one task and settles or ends it. Runs user code.
@@ -224,8 +230,9 @@ impl WorkerThread {
         let behind = if is_next { core.lifo.replace(runnable) } else { Some(runnable) };
         let Some(behind) = behind else { return };
         self.push_own(&mut core, behind);
-        let notify = if self.is_in_batch.get() { 0 } else { self.searchers_to_notify(&mut core) };
-        drop(core);
-        self.scheduler.notify_searchers(notify);
+        // What the driver or timers wake comes before the next user code, and its notification too.
+        if self.lease.user_code().is_some() {
+            self.notify_for_queued(core);
+        }
     }
 }

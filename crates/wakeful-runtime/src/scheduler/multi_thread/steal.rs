@@ -129,8 +129,9 @@ impl WorkerThread {
         }
         let was_last = self.scheduler.idle.end_search();
         let has_more = was_last && self.scheduler.has_visible_work();
-        let wanted = self.searchers_to_notify(&mut core).max(usize::from(has_more));
         drop(core);
-        self.scheduler.notify_searchers(wanted);
+        if has_more {
+            self.scheduler.notify_parked();
+        }
     }
 }

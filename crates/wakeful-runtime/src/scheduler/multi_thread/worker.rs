@@ -103,8 +103,6 @@ pub(super) struct WorkerCore {
     pub(super) spin_budget: SpinBudget,
     pub(super) rng: FastRng,
     pub(super) timers: WorkerTimers,
-    /// Skips the next look at the driver: the thread was just in it, or leaves it to other workers.
-    pub(super) skip_look: bool,
     /// When the thread woke up, if it has run nothing since. Saves a read of the clock.
     pub(super) just_woke: Option<Instant>,
     /// The earliest time of the next look at the driver.
@@ -245,7 +243,6 @@ impl Worker {
                 spin_budget: SpinBudget::new(),
                 rng,
                 timers: WorkerTimers::new(index),
-                skip_look: false,
                 just_woke: None,
                 next_look: Instant::now(),
             })),

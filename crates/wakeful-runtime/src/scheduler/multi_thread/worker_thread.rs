@@ -31,8 +31,6 @@ pub(super) struct WorkerThread {
     /// The task being polled yields. Kept with the thread, since the lease may be revoked before
     /// the poll returns.
     pub(super) yielding: Cell<bool>,
-    /// The driver or the timers are waking tasks.
-    pub(super) is_in_batch: Cell<bool>,
     /// The thread watches (see `lazy_monitor.rs`), and has not run anything yet.
     pub(super) is_watching: Cell<bool>,
     pub(super) look_events: RefCell<LookEvents>,
@@ -114,7 +112,6 @@ fn run_loop_with(
         index,
         lease,
         yielding: Cell::new(false),
-        is_in_batch: Cell::new(false),
         is_watching: Cell::new(false),
         look_events: RefCell::default(),
         precise: PreciseThread::new(),
@@ -185,7 +182,7 @@ impl WorkerThread {
     fn reset_core(&self) {
         if let Some(mut core) = self.enter() {
             core.until_maintenance = 0;
-            core.skip_look = false;
+            core.next_look = Instant::now();
             core.just_woke = None;
             self.begin_busy(&mut core, Instant::now());
         }

@@ -128,11 +128,11 @@ impl WorkerThread {
         (self.got, self.owner)
     }
 
-    /// Pushes as a worker's own wake-ups do.
+    /// Pushes as user code on a worker does.
     fn push_all(mut self, entries: Vec<Runnable>) -> WorkerThread {
         for entry in entries {
             self.push_own(entry);
-            self.notify_for_own();
+            self.notify_for_queued();
         }
         self
     }
@@ -153,12 +153,14 @@ impl WorkerThread {
         self.owes_notify |= scheduler.idle.set_queued(self.index);
     }
 
-    fn notify_for_own(&mut self) {
+    fn notify_for_queued(&mut self) {
         let scheduler = self.scheduler.clone();
-        if (take(&mut self.owes_notify) || scheduler.rule.polls_are_long)
-            && scheduler.idle.has_parked()
-            && scheduler.idle.should_notify(scheduler.rule.searchers)
-        {
+        let may_notify = self.owes_notify || scheduler.rule.polls_are_long;
+        if !may_notify || self.worker().queue.is_empty() {
+            return;
+        }
+        self.owes_notify = false;
+        if scheduler.idle.has_parked() && scheduler.idle.should_notify(scheduler.rule.searchers) {
             scheduler.notify_parked();
         }
     }
@@ -225,8 +227,8 @@ impl WorkerThread {
             if self.scheduler.idle.end_search() && self.scheduler.has_visible_work() {
                 self.scheduler.notify_parked();
             }
-            self.notify_for_own();
         }
+        self.notify_for_queued();
         self.got.push(entry);
         let mut left = self.scheduler.left.lock();
         *left -= 1;
@@ -352,6 +354,52 @@ fn two_thieves_take_what_a_worker_pushes_in_a_poll_that_blocks() {
         threads.extend(workers.into_iter().map(|worker| thread::spawn(move || worker.run())));
         let (got, _owners): (Vec<Vec<_>>, Vec<_>) =
             threads.into_iter().map(|thread| thread.join().unwrap()).unzip();
+        made.assert_all(got.into_iter().flatten().collect::<Vec<_>>());
+    });
+}
+
+/// One entry is pushed between two polls, as a task is that wakes itself, and the next poll is not
+/// that entry's, but of a task in the LIFO slot.
+#[test]
+fn a_push_between_two_polls_does_not_wait_for_a_poll_that_blocks() {
+    let rule = Rule { searchers: 1, polls_are_long: false };
+    large_model(move || {
+        let made = Entries::new();
+        let (_, mut workers) = workers(2, rule, 2);
+        let (mut first, second) = (workers.remove(0), workers.remove(0));
+        let (pushed, in_lifo_slot) = (made.make(), made.make());
+        let first = thread::spawn(move || {
+            first.push_own(pushed);
+            first.poll(in_lifo_slot);
+            first.run()
+        });
+        let second = thread::spawn(move || second.run());
+        let (got, _owners): (Vec<Vec<_>>, Vec<_>) =
+            [first, second].map(|thread| thread.join().unwrap()).into_iter().unzip();
+        made.assert_all(got.into_iter().flatten().collect::<Vec<_>>());
+    });
+}
+
+/// At a look, late or not, the monitor publishes a task that a worker in a poll has kept, and then
+/// looks for parked workers. The poll goes on.
+#[test]
+fn a_task_that_the_monitor_publishes_does_not_wait_for_a_poll_that_blocks() {
+    let rule = Rule { searchers: 1, polls_are_long: false };
+    large_model(move || {
+        let made = Entries::new();
+        let (scheduler, mut workers) = workers(2, rule, 1);
+        let (mut stalled, other) = (workers.remove(0), workers.remove(0));
+        let kept = made.make();
+        let monitor = thread::spawn(move || {
+            stalled.push_own(kept);
+            if scheduler.has_visible_work() {
+                scheduler.notify_parked();
+            }
+            stalled.block()
+        });
+        let other = thread::spawn(move || other.run());
+        let (got, _owners): (Vec<Vec<_>>, Vec<_>) =
+            [monitor, other].map(|thread| thread.join().unwrap()).into_iter().unzip();
         made.assert_all(got.into_iter().flatten().collect::<Vec<_>>());
     });
 }
