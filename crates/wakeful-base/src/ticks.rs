@@ -37,7 +37,7 @@ pub fn prepare() {
 /// Returns the time in ticks. Only differences mean something, and zero is never returned.
 #[inline]
 pub fn now() -> u64 {
-    // In a model, time stands still: each of its runs has to take the same path.
+    // In a model, the clock is paused: each of its runs has to take the same path.
     if cfg!(wakeful_loom) {
         return 1;
     }
@@ -54,7 +54,7 @@ fn now_by_instant() -> u64 {
 pub fn to_ns(ticks: u64) -> u64 {
     match TICK_NS.load(Relaxed) {
         0 => ticks,
-        tick_ns => (u128::from(ticks) * u128::from(tick_ns) >> 32) as u64,
+        tick_ns => ((u128::from(ticks) * u128::from(tick_ns)) >> 32) as u64,
     }
 }
 

@@ -23,8 +23,14 @@ mod text;
 mod verdict;
 
 pub(crate) use collect::{Ask, Observer};
+pub(crate) use frames::{Frame, Resolved, resolve};
 pub use hang::Hang;
-pub(crate) use text::Dump;
+pub(crate) use snapshot::{
+    Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot, TaskFigures, WorkerState,
+};
+pub(crate) use sort::sort_by_key;
+pub(crate) use text::{Dump, kind_name, root_of};
+pub(crate) use verdict::{Names, noun, push_actor, push_wait};
 
 #[cfg(all(test, not(any(wakeful_loom, miri))))]
 mod tests;

@@ -1,8 +1,9 @@
-//! The console: dumps on a signal, and reports of deadlocks, for programs that know nothing of it.
+//! The console: dumps on a signal, a socket for tools, and reports of deadlocks, for programs that
+//! know nothing of it.
 //!
 //! | variable | effect |
 //! |---|---|
-//! | `WAKEFUL_CONSOLE` | `SIGQUIT` prints a dump, and the program goes on |
+//! | `WAKEFUL_CONSOLE` | `SIGQUIT` prints a dump, and the program goes on; tools may connect |
 //! | `WAKEFUL_CONSOLE=500ms` | the same, and there is a dump every 500 ms |
 //! | `WAKEFUL_DEADLOCK_REPORT` | each certain hang is printed once, when it is found |
 //! | `WAKEFUL_DUMP` | the file to which both are appended, instead of standard error |
@@ -11,7 +12,10 @@
 //! the variables there is no thread, no descriptor and no signal handler. In a program with more
 //! rights than its user (set-user-id) the variables are ignored.
 
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod quit_signal;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod serve;
 mod settings;
 
 use crate::census::{Ask, Dump, Hang, Observer};
@@ -131,13 +135,28 @@ pub(crate) fn add_runtime(runtime: &SchedulerHandle, on_deadlock: Option<HangCal
 }
 
 impl Console {
+    #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    fn start_dumps(&self) -> io::Result<()> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "dumps on SIGQUIT are only supported on Linux, x86-64 and aarch64",
+        ))
+    }
+
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn start_dumps(self: &Arc<Self>) -> io::Result<()> {
         let mut requests = quit_signal::install()?;
+        let (mut server, opened) = serve::Server::new();
+        if let Err(error) = opened {
+            diagnostics::print(format_args!(
+                "the console has no socket: {error}. The program runs without it"
+            ));
+        }
         let console = self.clone();
         start_thread("wakeful-console", move || {
             let mut observer = Observer::new(records_from_start());
             loop {
-                requests.wait(console.settings.dump_interval);
+                server.serve(&mut requests, &console, &mut observer);
                 contain_panic(|| console.dump(&mut observer));
             }
         })

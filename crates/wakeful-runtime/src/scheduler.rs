@@ -237,6 +237,27 @@ impl SchedulerHandle {
         }
     }
 
+    /// Returns whether no thread runs the worker.
+    pub(crate) fn is_vacant(&self, worker: usize) -> bool {
+        match self {
+            SchedulerHandle::CurrentThread(scheduler) => {
+                scheduler.drive_state() != current_thread::Drive::Thread
+            }
+            SchedulerHandle::MultiThread(scheduler) => scheduler.is_vacant(worker),
+        }
+    }
+
+    /// Returns the number of tasks in a worker's queue, as far as it is known, and how long a poll
+    /// takes in the mean, or zero if that is not known.
+    pub(crate) fn queue_of(&self, worker: usize) -> (u64, u64) {
+        match self {
+            SchedulerHandle::CurrentThread(scheduler) => (scheduler.queued_len() as u64, 0),
+            SchedulerHandle::MultiThread(scheduler) => {
+                (scheduler.local_queue_depth(worker) as u64, scheduler.mean_poll_ns(worker))
+            }
+        }
+    }
+
     pub(crate) fn stalls(&self) -> &StallState {
         match self {
             SchedulerHandle::CurrentThread(scheduler) => &scheduler.stalls,

@@ -56,12 +56,13 @@ const ASKED_PER_GROUP_MAX: usize = 16;
 /// How many times the gap between two walks is divided, to see which tasks never wait.
 const SAMPLES: u32 = 10;
 
-/// One census at a time: each reads the number of references, and takes references itself.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// What the last census saw, sorted by id: the marks that it left in notes are only of use together
+/// with this. One census at a time: each reads the number of references, and takes some itself.
+static SEEN: Mutex<Vec<SeenActor>> = Mutex::new(Vec::new());
 
-/// Takes censuses, and remembers since when actors have stood still.
+/// Takes censuses. All observers of the process know together since when actors have stood still.
 pub(crate) struct Observer {
-    /// Sorted by id.
+    /// Empty between censuses. A panic leaves [`SEEN`] empty, and then all actors are new.
     seen: Vec<SeenActor>,
     /// Holders of permits and users of channels have been recorded since before the first runtime.
     is_recorded_from_start: bool,
@@ -86,6 +87,8 @@ pub(crate) enum Ask<'a> {
     Suspects,
     /// The actors with these ids.
     These(&'a [u64]),
+    /// So many of all that wait, spread evenly.
+    Spread(usize),
     /// Some of each group.
     All,
 }
@@ -122,7 +125,7 @@ struct WalkedProcess {
 }
 
 impl Observer {
-    /// Creates an observer that has not seen anything yet.
+    /// Creates an observer.
     pub(crate) fn new(is_recorded_from_start: bool) -> Observer {
         Observer { seen: Vec::new(), is_recorded_from_start }
     }
@@ -135,7 +138,8 @@ impl Observer {
         gap: Duration,
         ask: Ask<'_>,
     ) -> Snapshot {
-        let _one = lock(&ONE_AT_A_TIME);
+        let mut seen = lock(&SEEN);
+        self.seen = std::mem::take(&mut *seen);
         let patience = if gap.is_zero() { Patience::OFTEN } else { Patience::ONCE };
         let mut before = walk_all(runtimes, patience);
         self.update(&before);
@@ -154,6 +158,7 @@ impl Observer {
         if ask != Ask::None {
             self.ask(&mut snapshot, after, ask, patience);
         }
+        *seen = std::mem::take(&mut self.seen);
         snapshot
     }
 
@@ -351,10 +356,15 @@ impl Observer {
                     Ask::None => false,
                     Ask::Suspects => actor.leaves.is_none() && waits_for_others(actor),
                     Ask::These(ids) => ids.contains(&actor.id),
-                    Ask::All => true,
+                    Ask::All | Ask::Spread(_) => true,
                 }
         };
         let mut suspects: Vec<_> = snapshot.actors.iter().filter(is_suspect).collect();
+        if let Ask::Spread(limit) = which {
+            // The ids are sorted already.
+            let (len, limit) = (suspects.len(), limit.min(suspects.len()));
+            return (0..limit).map(|at| suspects[at * len / limit].id).collect();
+        }
         sort_by_key(&mut suspects, |actor| (group_of(actor), actor.id));
         let mut chosen = Vec::new();
         let (mut group, mut in_group) = (None, 0);

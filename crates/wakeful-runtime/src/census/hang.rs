@@ -61,6 +61,11 @@ impl Hang {
         self.verdict.members.iter().map(|member| member.id)
     }
 
+    /// Returns what is wrong and what to do about it, in one line.
+    pub(crate) fn text(&self) -> &str {
+        &self.verdict.text
+    }
+
     /// Returns whether both are the same hang, seen at different times.
     pub(crate) fn is_same_as(&self, other: &Hang) -> bool {
         self.verdict.is_same_as(&other.verdict)

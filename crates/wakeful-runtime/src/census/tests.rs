@@ -123,7 +123,7 @@ impl Running {
     }
 
     fn glance(&self) -> Snapshot {
-        Observer::new(false).glance(&[self.handle.scheduler.clone()])
+        Observer::new(false).glance(std::slice::from_ref(&self.handle.scheduler))
     }
 
     /// Returns the task once it waits.
@@ -379,7 +379,7 @@ fn stress_readers_beside_tasks_that_are_woken_aborted_and_freed() {
             let (mut observer, mut seen) = (Observer::new(false), 0_u64);
             let begun = Instant::now();
             while !ends.load(SeqCst) {
-                for actor in observer.glance(&[handle.scheduler.clone()]).actors {
+                for actor in observer.glance(std::slice::from_ref(&handle.scheduler)).actors {
                     let Some(record) = actor.record else { continue };
                     assert!(record.self_wakes <= record.wakes + 4, "{record:?}");
                     assert!(record.busy <= begun.elapsed() + Duration::from_secs(1), "{record:?}");

@@ -25,7 +25,12 @@ pub(crate) struct Dump {
 
 impl Dump {
     pub(crate) fn new(snapshot: Snapshot) -> Dump {
-        let Findings { verdicts, names } = find(&snapshot);
+        Dump::with_names(snapshot, Names::default())
+    }
+
+    /// Creates a dump in which locks and channels have these names, and others get new ones.
+    pub(crate) fn with_names(snapshot: Snapshot, names: Names) -> Dump {
+        let Findings { verdicts, names } = find(&snapshot, names);
         Dump { snapshot, hangs: verdicts.into_iter().map(Hang::new).collect(), names }
     }
 
@@ -34,10 +39,25 @@ impl Dump {
         &self.hangs
     }
 
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Returns the names of locks and channels.
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
     /// Writes the dump: first what hangs, then the rest, since the names in stacks take long.
     pub(crate) fn write(&self, out: &mut dyn FnMut(&str)) {
         out(&self.head(std::process::id(), SystemTime::now()));
-        out(&self.rest(&frames::resolve()));
+        out(&self.rest(&frames::resolve(), &mut self.names.clone()));
+    }
+
+    /// Returns all that [`write`](Self::write) writes. Locks and channels that get their names here
+    /// are added to `names`, which must have those of the dump.
+    pub(crate) fn to_text_with(&self, names: &mut Names) -> String {
+        self.head(std::process::id(), SystemTime::now()) + &self.rest(&frames::resolve(), names)
     }
 
     /// Returns all that [`write`](Self::write) writes.
@@ -66,7 +86,7 @@ impl Dump {
     /// Returns where the tasks wait that have answered, in the order of their ids.
     pub(crate) fn traces(&self) -> Vec<(Id, String)> {
         let resolved = &*frames::resolve();
-        let root = self.root(resolved);
+        let root = root_of(&self.snapshot, resolved);
         let mut traces = Vec::new();
         for actor in &self.snapshot.actors {
             let is_task = matches!(actor.kind, ActorKind::Task | ActorKind::LocalTask);
@@ -108,10 +128,9 @@ impl Dump {
         into
     }
 
-    fn rest(&self, resolved: &Resolved) -> String {
-        let mut names = self.names.clone();
+    fn rest(&self, resolved: &Resolved, names: &mut Names) -> String {
         let mut into = String::new();
-        let root = self.root(resolved);
+        let root = root_of(&self.snapshot, resolved);
         if !self.hangs.is_empty() {
             into.push_str("\nWhere that is:\n");
         }
@@ -121,23 +140,12 @@ impl Dump {
                 self.push_member(&mut into, verdict.kind, member, resolved, root);
             }
         }
-        self.push_groups(&mut into, &mut names);
-        self.push_stacks(&mut into, resolved, &mut names, root);
+        self.push_groups(&mut into, names);
+        self.push_stacks(&mut into, resolved, names, root);
         self.push_workers(&mut into);
         self.push_runtimes(&mut into);
         into.push_str("== end ==\n");
         into
-    }
-
-    /// Returns the directory that spawn sites are relative to, if a stack tells: where the program
-    /// was built.
-    fn root<'a>(&self, resolved: &'a Resolved) -> &'a str {
-        let sites = self.snapshot.actors.iter().filter_map(|actor| actor.site);
-        let mut files: Vec<&str> = sites.map(Location::file).collect();
-        sort(&mut files, |a, b| a < b);
-        files.dedup();
-        let root = |file: &&str| resolved.locations().find_map(|at| directory_of(at, file));
-        files.iter().find_map(root).unwrap_or("")
     }
 
     fn actor(&self, id: u64) -> Option<&Actor> {
@@ -350,6 +358,17 @@ pub(crate) struct ListedTask {
     pub(crate) unchanged_for: Duration,
 }
 
+/// Returns the directory that spawn sites are relative to, if a stack tells: where the program was
+/// built.
+pub(crate) fn root_of<'a>(snapshot: &Snapshot, resolved: &'a Resolved) -> &'a str {
+    let sites = snapshot.actors.iter().filter_map(|actor| actor.site);
+    let mut files: Vec<&str> = sites.map(Location::file).collect();
+    sort(&mut files, |a, b| a < b);
+    files.dedup();
+    let root = |file: &&str| resolved.locations().find_map(|at| directory_of(at, file));
+    files.iter().find_map(root).unwrap_or("")
+}
+
 /// Returns what comes before `file` in `location`, which is `path:line:column`.
 fn directory_of<'a>(location: &'a str, file: &str) -> Option<&'a str> {
     let path = location.rsplitn(3, ':').last()?;
@@ -465,7 +484,7 @@ fn push_list(into: &mut String, actors: &[&Actor]) {
 }
 
 /// What several actors wait for at different objects of one kind.
-fn kind_name(kind: WaitKind) -> &'static str {
+pub(crate) fn kind_name(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::Unknown => "something unknown",
         WaitKind::Turn => "a turn",

@@ -41,7 +41,9 @@ mod explain;
 mod facts;
 mod graph;
 
-pub(crate) use explain::{LISTED_MAX, Names, push_actor, push_duration, push_runtime, push_wait};
+pub(crate) use explain::{
+    LISTED_MAX, Names, noun, push_actor, push_duration, push_runtime, push_wait,
+};
 
 /// An actor that was polled more recently than this may go on. Much longer than a census takes, so
 /// that all waiting actors in a verdict were seen to wait at the same time; a passing notification
@@ -213,8 +215,9 @@ pub(crate) struct Findings {
     pub(crate) names: Names,
 }
 
-/// Finds the reasons why actors of the snapshot cannot go on.
-pub(crate) fn find(snapshot: &Snapshot) -> Findings {
+/// Finds the reasons why actors of the snapshot cannot go on. Objects that are not in `names` get a
+/// name.
+pub(crate) fn find(snapshot: &Snapshot, mut names: Names) -> Findings {
     let index = graph::Index::new(snapshot);
     let mut drafts = cores::find(snapshot, &index);
     facts::find(snapshot, &index, &mut drafts);
@@ -224,7 +227,6 @@ pub(crate) fn find(snapshot: &Snapshot) -> Findings {
         let first = verdict.members.first().map_or(0, |member| member.id);
         (verdict.grade, std::cmp::Reverse(actors), verdict.kind, first)
     });
-    let mut names = Names::default();
     let verdicts = drafts.into_iter().map(|draft| draft.finish(snapshot, &index, &mut names));
     let verdicts = verdicts.collect();
     Findings { verdicts, names }

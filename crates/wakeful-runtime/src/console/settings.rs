@@ -20,6 +20,8 @@ pub(super) struct Settings {
     pub(super) dumps: bool,
     /// The holders of permits and the users of channels are recorded from the start.
     pub(super) records: bool,
+    /// Tasks are recorded from the start, and not only while a client is connected.
+    pub(super) watches: bool,
     /// Tasks may be woken for a poll that reports what they wait for.
     pub(super) asks: bool,
     /// The time between two dumps that no signal has requested, if there are any.
@@ -37,6 +39,7 @@ impl Default for Settings {
         Settings {
             dumps: false,
             records: false,
+            watches: false,
             asks: true,
             dump_interval: None,
             report_interval: None,
@@ -78,7 +81,7 @@ impl Settings {
         for word in words.iter().flat_map(|words| words.split(',')).map(str::trim) {
             match word {
                 "1" | "" => {}
-                "watch" => settings.records = true,
+                "watch" => (settings.records, settings.watches) = (true, true),
                 "nopoll" => settings.asks = false,
                 other => match interval(other) {
                     Some(interval) => settings.dump_interval = Some(interval),

@@ -68,6 +68,11 @@ impl TimeHandle {
         self.is_enabled
     }
 
+    /// Returns the current time of the runtime's clock.
+    pub(crate) fn now_us(&self) -> Option<u64> {
+        Some(self.clock.now_ns() / 1_000)
+    }
+
     pub(crate) fn is_shut_down(&self) -> bool {
         self.is_shut_down.load(Acquire)
     }

@@ -19,6 +19,10 @@ impl TimeHandle {
         Arc::new(TimeHandle)
     }
 
+    pub(crate) fn now_us(&self) -> Option<u64> {
+        None
+    }
+
     pub(crate) fn serve(
         &self,
         _: &WorkerTimerInbox,

@@ -15,7 +15,7 @@ fn now() -> SystemTime {
 
 fn dump(snapshot: &Snapshot, resolved: &Resolved) -> String {
     let dump = Dump::new(snapshot.clone());
-    dump.head(1234, now()) + &dump.rest(resolved)
+    dump.head(1234, now()) + &dump.rest(resolved, &mut dump.names.clone())
 }
 
 /// Two tasks in a deadlock, a thread that waits for one of them, a crowd at one of the locks of

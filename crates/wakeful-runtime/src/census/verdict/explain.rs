@@ -13,17 +13,34 @@ use wakeful_base::waiting::WaitKind;
 /// Short names for the addresses of locks and channels: numbers, in the order of their first use.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Names {
-    addresses: Vec<u64>,
+    /// Each address that has a number, in the order of the addresses.
+    known: Vec<(u64, usize)>,
+    /// The last number that was given.
+    last: usize,
 }
 
+/// How many names [`Names::limit`] keeps.
+const NAMES_MAX: usize = 20_000;
+
 impl Names {
+    /// Forgets the names if they are too many: in hours, a client sees very many objects. No number
+    /// is given again.
+    pub(crate) fn limit(&mut self) {
+        if self.known.len() > NAMES_MAX {
+            self.known.clear();
+        }
+    }
+
     /// Returns the number of the object at this address.
     pub(crate) fn number(&mut self, address: u64) -> usize {
-        let known = self.addresses.iter().position(|other| *other == address);
-        known.unwrap_or_else(|| {
-            self.addresses.push(address);
-            self.addresses.len() - 1
-        }) + 1
+        match self.known.binary_search_by_key(&address, |known| known.0) {
+            Ok(at) => self.known[at].1,
+            Err(at) => {
+                self.last += 1;
+                self.known.insert(at, (address, self.last));
+                self.last
+            }
+        }
     }
 }
 
@@ -75,7 +92,7 @@ pub(crate) fn push_runtime(into: &mut String, runtime: &RuntimeState) {
 }
 
 /// The noun for what is waited at.
-fn noun(kind: WaitKind) -> &'static str {
+pub(crate) fn noun(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::Mutex => "mutex",
         WaitKind::RwLockRead | WaitKind::RwLockWrite => "rwlock",

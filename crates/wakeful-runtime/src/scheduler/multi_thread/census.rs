@@ -180,6 +180,16 @@ impl MultiThread {
         self.workers.iter().map(|worker| worker.metrics.polls.get()).sum()
     }
 
+    /// Returns whether no thread runs the worker.
+    pub(crate) fn is_vacant(&self, worker: usize) -> bool {
+        self.workers[worker].lease_slot.holder().is_none()
+    }
+
+    /// Returns how long a poll of the worker takes in the mean; zero if that is not known.
+    pub(crate) fn mean_poll_ns(&self, worker: usize) -> u64 {
+        self.workers[worker].poll_estimate.ns()
+    }
+
     /// Returns whether all workers have been told to stop.
     pub(crate) fn is_shut_down(&self) -> bool {
         self.is_stopping()

@@ -1,7 +1,7 @@
 //! Builds snapshots.
 
 use crate::census::snapshot::*;
-use crate::census::verdict::{Findings, Grade, LONG, VerdictKind, find};
+use crate::census::verdict::{Findings, Grade, LONG, Names, VerdictKind, find};
 use std::time::Duration;
 use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::{Holder, Leaf, LeafDetails, Leaves, Stack, WaitKind};
@@ -173,7 +173,7 @@ pub(crate) type Expected<'a> = (VerdictKind, Grade, &'a [u64], usize);
 
 #[track_caller]
 pub(crate) fn assert_found(snapshot: &Snapshot, expected: &[Expected<'_>]) -> Findings {
-    let findings = find(snapshot);
+    let findings = find(snapshot, Names::default());
     let found: Vec<(VerdictKind, Grade, Vec<u64>, usize)> = findings
         .verdicts
         .iter()

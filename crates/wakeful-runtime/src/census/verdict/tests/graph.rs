@@ -3,7 +3,7 @@
 use super::builder::*;
 use crate::census::snapshot::*;
 use crate::census::verdict::graph::{Caution, Graph, Index};
-use crate::census::verdict::{Grade, Verdict, VerdictKind, find};
+use crate::census::verdict::{Grade, Names, Verdict, VerdictKind, find};
 use std::time::Duration;
 use wakeful_base::waiting::{Holder, Leaf, WaitKind};
 
@@ -272,7 +272,7 @@ fn no_verdict_on_actors_that_a_running_one_could_wake() {
         }
         snapshot.actors.push(running(100));
         snapshot.runtimes[0] = runtime(RUNTIME, Flavor::MultiThread);
-        let found = find(&snapshot).verdicts;
+        let found = find(&snapshot, Names::default()).verdicts;
         let lost = |kind| kind == VerdictKind::LostWaker;
         assert!(found.iter().all(|verdict| lost(verdict.kind)), "round {round}: {found:#?}");
     }
@@ -285,7 +285,7 @@ fn a_certain_verdict_has_strictly_hopeless_members_only() {
     for round in 0..20_000 {
         let snapshot = random_snapshot(&mut random);
         let strict = fast(&snapshot, Caution::Strict);
-        for verdict in find(&snapshot).verdicts {
+        for verdict in find(&snapshot, Names::default()).verdicts {
             assert!(!verdict.text.is_empty());
             if verdict.grade == Grade::Certain {
                 certain += 1;
@@ -307,7 +307,7 @@ fn equal_snapshots_in_another_order_give_equal_verdicts() {
         let mut reversed = snapshot.clone();
         reversed.actors.reverse();
         let summary = |snapshot: &Snapshot| {
-            let verdicts = find(snapshot).verdicts;
+            let verdicts = find(snapshot, Names::default()).verdicts;
             let ids = |v: &Verdict| v.members.iter().map(|member| member.id).collect::<Vec<_>>();
             verdicts.iter().map(|v| (v.grade, v.kind, ids(v), v.affected)).collect::<Vec<_>>()
         };

@@ -8,7 +8,7 @@ use wakeful_base::waiting::{WAIT_KINDS, WaitKind};
 
 #[track_caller]
 fn only(snapshot: &Snapshot) -> Verdict {
-    let found = find(snapshot).verdicts;
+    let found = find(snapshot, Names::default()).verdicts;
     let [verdict] = <[Verdict; 1]>::try_from(found).unwrap();
     verdict
 }
