@@ -6,14 +6,18 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `collect.rs` | reaches all tasks, sees which are not polled, asks them for their leaves |
+//! | `collect.rs` | looks at all actors twice, to see which are not polled |
+//! | `walk.rs` | reaches all tasks |
+//! | `ask.rs` | asks actors for their leaves |
 //! | `snapshot.rs` | the result, as plain data |
 //! | `sort.rs` | sorts with little code |
+//! | `write.rs` | appends to texts with little code |
 //! | `verdict.rs` | finds deadlocks and other reasons why actors cannot go on |
 //! | `text.rs` | a dump: the verdicts, what all actors wait for, and where |
 //! | `frames.rs` | reads the user's own frames out of backtraces |
 //! | `hang.rs` | a verdict as the user of the runtime sees it |
 
+mod ask;
 mod collect;
 mod frames;
 mod hang;
@@ -21,6 +25,8 @@ mod snapshot;
 mod sort;
 mod text;
 mod verdict;
+mod walk;
+mod write;
 
 pub(crate) use collect::{Ask, Observer};
 pub(crate) use frames::{Frame, Resolved, resolve};

@@ -10,6 +10,7 @@
 use std::mem::take;
 use std::panic::Location;
 use std::sync::{Arc, PoisonError, Weak};
+use std::time::Instant;
 use wakeful_base::list::List;
 use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
@@ -21,6 +22,9 @@ pub(crate) const TASKS_PER_STEP: usize = if cfg!(wakeful_loom) { 1 } else { 2048
 
 /// The limit on tasks that are listed although they have never waited: they are in queues only.
 pub(crate) const NEW_TASKS_MAX: usize = 1000;
+
+/// Calls its argument with a list of tasks, or does not.
+pub(crate) type WithList<'a> = dyn FnMut(&mut dyn FnMut(&mut List<OwnedLink>)) + 'a;
 
 /// A walk over one list.
 pub(crate) struct ListWalk {
@@ -53,9 +57,9 @@ impl ListWalk {
         self.is_requested.load(Relaxed)
     }
 
-    /// Makes one step. `with_list` calls its argument with the list, to which the calling thread
-    /// must have exclusive access during the call, or does not call it.
-    pub(crate) fn step(&self, with_list: impl FnOnce(&mut dyn FnMut(&mut List<OwnedLink>))) {
+    /// Makes one step. `with_list` is called once. During the call to its argument, the calling
+    /// thread must have exclusive access to the list.
+    pub(crate) fn step(&self, with_list: &mut WithList<'_>) {
         // Allocated before the access, because the allocator may be user code.
         let mut tasks = Vec::with_capacity(TASKS_PER_STEP);
         let mut is_whole_list = None;
@@ -77,13 +81,16 @@ impl ListWalk {
         }
     }
 
-    /// Ends the walk and returns the tasks, some of them more than once, and whether these are all.
-    pub(crate) fn finish(&self) -> (Vec<Retained>, bool) {
+    /// Ends the walk. Appends the tasks, some of them more than once, and returns whether these are
+    /// all.
+    pub(crate) fn finish(&self, into: &mut Vec<Retained>) -> bool {
         let mut found = self.found.lock();
         // Under the lock: a step that ends later must not leave tasks behind.
         self.is_requested.store(false, Relaxed);
-        let Found { tasks, is_done } = take(&mut *found);
-        (tasks, is_done)
+        let Found { mut tasks, is_done } = take(&mut *found);
+        drop(found);
+        into.append(&mut tasks);
+        is_done
     }
 }
 
@@ -104,6 +111,24 @@ fn rotate(list: &mut List<OwnedLink>, tasks: &mut Vec<Retained>) -> bool {
         }
     }
     list.is_empty()
+}
+
+/// A thread in user code, which may be stuck there.
+#[derive(Debug)]
+pub(crate) struct StuckThread {
+    /// The id of the runtime.
+    pub(crate) runtime: u64,
+    /// `None` if the thread's lease was revoked.
+    pub(crate) worker: Option<usize>,
+    /// The thread runs other user code by now if this has changed.
+    pub(crate) progress: u64,
+    /// The id of the task in whose poll the thread is.
+    pub(crate) task: Option<u64>,
+    pub(crate) since: Option<Instant>,
+    /// What the operating system says of the thread.
+    pub(crate) thread: Option<String>,
+    /// It is known to be in the same poll as at the walk before.
+    pub(crate) is_same_poll: bool,
 }
 
 /// A task that has not ended.

@@ -29,9 +29,13 @@ pub struct Hang {
 
 impl Hang {
     pub(super) fn new(verdict: Verdict) -> Hang {
-        let is_task = |id: &u64| id & THREAD_ID == 0;
-        let ids = verdict.members.iter().map(|member| member.id).filter(is_task);
-        Hang { tasks: ids.filter_map(Id::from_u64).collect(), verdict }
+        let mut tasks = Vec::new();
+        for member in verdict.members.iter().filter(|member| member.id & THREAD_ID == 0) {
+            if let Some(id) = Id::from_u64(member.id) {
+                tasks.push(id);
+            }
+        }
+        Hang { verdict, tasks }
     }
 
     pub(super) fn verdict(&self) -> &Verdict {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::Location;
 use std::time::Duration;
 pub(crate) use wakeful_base::waiting::holdings::{ChannelUse, HeldPermits};
-use wakeful_base::waiting::{Leaves, Waits};
+use wakeful_base::waiting::{Leaf, Leaves, WaitKind, Waits};
 pub(crate) use wakeful_task::TaskFigures;
 
 /// The process, as one census saw it.
@@ -42,9 +42,6 @@ pub(crate) struct RuntimeState {
     pub(crate) queued: usize,
     /// The threads of the blocking pool that run jobs, the limit on them, and the queued jobs.
     pub(crate) blocking: BlockingState,
-    /// Timers are armed, or descriptors registered: something outside may wake its tasks. The
-    /// runtime's own descriptors do not count.
-    pub(crate) has_outside_events: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +117,56 @@ pub(crate) struct Actor {
     pub(crate) record: Option<TaskFigures>,
     /// How long ago the task was spawned, if it was recorded then.
     pub(crate) age: Option<Duration>,
+}
+
+impl Actor {
+    /// Creates an actor of which only this is known.
+    #[inline(never)]
+    pub(crate) fn new(
+        id: u64,
+        kind: ActorKind,
+        runtime: u64,
+        site: Option<&'static Location<'static>>,
+        state: ActorState,
+    ) -> Actor {
+        Actor {
+            id,
+            kind,
+            runtime,
+            site,
+            type_name: "",
+            state,
+            last: None,
+            unchanged_for: Duration::ZERO,
+            leaves: None,
+            wakers: None,
+            has_join_handle: false,
+            polls: 0,
+            busy_for: Duration::ZERO,
+            thread: None,
+            name: None,
+            record: None,
+            age: None,
+        }
+    }
+
+    pub(crate) fn is_task(&self) -> bool {
+        matches!(self.kind, ActorKind::Task | ActorKind::LocalTask)
+    }
+
+    pub(crate) fn is_thread(&self) -> bool {
+        matches!(self.kind, ActorKind::Thread { .. })
+    }
+
+    /// Returns the leaves that are known, which are none if it was not asked.
+    pub(crate) fn leaves(&self) -> &[Leaf] {
+        self.leaves.as_ref().map_or(&[], |answer| &answer.leaves)
+    }
+
+    /// Returns what it noted last.
+    pub(crate) fn last(&self) -> Option<(WaitKind, u64)> {
+        self.last.map(|last| (last.kind, last.detail))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -34,6 +34,35 @@ pub(crate) fn sort_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
     sort(items, |a, b| key(a) < key(b));
 }
 
+/// A row of a table of numbers. What it is sorted by comes first.
+pub(crate) type Row = [u64; 4];
+
+/// Sorts rows by their first numbers, then by the second ones, and so on.
+///
+/// Tables that are only sorted and searched are made of rows, so that there is one type of them.
+#[inline(never)]
+pub(crate) fn sort_rows(rows: &mut [Row]) {
+    sort(rows, |a, b| a < b);
+}
+
+/// Sorts numbers and removes duplicates.
+#[inline(never)]
+pub(crate) fn sort_numbers(numbers: &mut Vec<u64>) {
+    sort(numbers, |a, b| a < b);
+    numbers.dedup();
+}
+
+/// Returns the sorted rows from the first one on that does not precede `key`.
+#[inline(never)]
+pub(crate) fn rows_from(rows: &[Row], key: u64) -> &[Row] {
+    &rows[rows.partition_point(|row| row[0] < key)..]
+}
+
+/// Returns the first of the sorted rows that begins with `key`.
+pub(crate) fn find_row(rows: &[Row], key: u64) -> Option<&Row> {
+    rows_from(rows, key).first().filter(|row| row[0] == key)
+}
+
 #[inline(never)]
 fn heap_sort(len: usize, items: &mut dyn Items) {
     if (1..len).all(|at| !items.is_before(at, at - 1)) {

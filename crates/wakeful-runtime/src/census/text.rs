@@ -2,17 +2,19 @@
 //!
 //! The order depends on the snapshot only, so that two dumps can be compared.
 
-use super::frames::{self, Frame, Frames, Resolved, without_closures};
+use super::frames::{self, Frame, Resolved, without_closures};
 use super::hang::Hang;
 use super::snapshot::{Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot};
-use super::sort::{sort, sort_by_key};
+use super::sort::{Row, sort, sort_rows};
 use super::verdict::{
-    Findings, LISTED_MAX, Member, Names, Verdict, VerdictKind, find, push_actor, push_duration,
-    push_runtime, push_wait, put,
+    Findings, LISTED_MAX, Member, Names, VerdictKind, find, push_actor, push_duration,
+    push_runtime, push_wait,
 };
+use super::write::{push, put};
+use std::cmp::Ordering;
 use std::panic::Location;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use wakeful_base::waiting::WaitKind;
+use wakeful_base::waiting::{WAIT_KINDS, WaitKind};
 use wakeful_task::Id;
 
 /// A snapshot and what hangs in it.
@@ -31,7 +33,11 @@ impl Dump {
     /// Creates a dump in which locks and channels have these names, and others get new ones.
     pub(crate) fn with_names(snapshot: Snapshot, names: Names) -> Dump {
         let Findings { verdicts, names } = find(&snapshot, names);
-        Dump { snapshot, hangs: verdicts.into_iter().map(Hang::new).collect(), names }
+        let mut hangs = Vec::with_capacity(verdicts.len());
+        for verdict in verdicts {
+            hangs.push(Hang::new(verdict));
+        }
+        Dump { snapshot, hangs, names }
     }
 
     /// Returns what hangs, in the order in which it is printed.
@@ -70,9 +76,8 @@ impl Dump {
     /// Returns the tasks, in the order of their ids.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = ListedTask> + '_ {
         self.snapshot.actors.iter().filter_map(|actor| {
-            let is_task = matches!(actor.kind, ActorKind::Task | ActorKind::LocalTask);
             let (id, spawned_at) = (Id::from_u64(actor.id)?, actor.site?);
-            is_task.then(|| ListedTask {
+            actor.is_task().then(|| ListedTask {
                 id,
                 spawned_at,
                 type_name: actor.type_name,
@@ -89,63 +94,63 @@ impl Dump {
         let root = root_of(&self.snapshot, resolved);
         let mut traces = Vec::new();
         for actor in &self.snapshot.actors {
-            let is_task = matches!(actor.kind, ActorKind::Task | ActorKind::LocalTask);
-            let (Some(answer), Some(id)) = (&actor.leaves, Id::from_u64(actor.id)) else {
+            let Some(id) = Id::from_u64(actor.id) else { continue };
+            if !actor.is_task() || actor.leaves.is_none() {
                 continue;
-            };
+            }
             let mut text = String::new();
-            for leaf in &answer.leaves {
-                put!(text, "waits for {}\n", kind_name(leaf.kind));
-                for frame in resolved.get(leaf.stack).iter().flat_map(|frames| &frames.lines) {
+            for leaf in actor.leaves() {
+                put!(&mut text, "waits for {}\n", kind_name(leaf.kind));
+                for frame in resolved.get(leaf.stack) {
                     push_frame(&mut text, frame, root);
                     text.push('\n');
                 }
             }
-            if is_task {
-                traces.push((id, text));
-            }
+            traces.push((id, text));
         }
         traces
     }
 
-    fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
-        self.hangs.iter().map(Hang::verdict)
-    }
-
     fn head(&self, process: u32, now: SystemTime) -> String {
-        let mut into = String::new();
+        let mut text = String::new();
+        let into = &mut text;
         put!(into, "== wakeful {}: process {process}, ", env!("CARGO_PKG_VERSION"));
-        push_time(&mut into, now);
-        into.push_str(" ==\n");
-        self.push_counts(&mut into);
-        into.push_str(match self.hangs.len() {
-            0 => "\nNothing is known to hang.\n",
-            _ => "\nWhat hangs:\n",
-        });
+        push_time(into, now);
+        push(into, " ==\n");
+        self.push_counts(into);
+        push(
+            into,
+            match self.hangs.len() {
+                0 => "\nNothing is known to hang.\n",
+                _ => "\nWhat hangs:\n",
+            },
+        );
         for (number, hang) in (1..).zip(&self.hangs) {
             put!(into, "  {number}. {hang}\n");
         }
-        into
+        text
     }
 
     fn rest(&self, resolved: &Resolved, names: &mut Names) -> String {
-        let mut into = String::new();
+        let mut text = String::new();
+        let into = &mut text;
         let root = root_of(&self.snapshot, resolved);
         if !self.hangs.is_empty() {
-            into.push_str("\nWhere that is:\n");
+            push(into, "\nWhere that is:\n");
         }
-        for (number, verdict) in (1..).zip(self.verdicts()) {
-            put!(into, "  {number}. {}\n", verdict.kind.name());
+        for (number, hang) in (1..).zip(&self.hangs) {
+            let verdict = hang.verdict();
+            put!(into, "  {number}. {}\n", hang.kind());
             for member in &verdict.members {
-                self.push_member(&mut into, verdict.kind, member, resolved, root);
+                self.push_member(into, verdict.kind, member, resolved, root);
             }
         }
-        self.push_groups(&mut into, names);
-        self.push_stacks(&mut into, resolved, names, root);
-        self.push_workers(&mut into);
-        self.push_runtimes(&mut into);
-        into.push_str("== end ==\n");
-        into
+        self.push_groups(into, names);
+        self.push_stacks(into, resolved, names, root);
+        self.push_workers(into);
+        self.push_runtimes(into);
+        push(into, "== end ==\n");
+        text
     }
 
     fn actor(&self, id: u64) -> Option<&Actor> {
@@ -153,22 +158,27 @@ impl Dump {
     }
 
     fn push_counts(&self, into: &mut String) {
-        let actors = &self.snapshot.actors;
-        let count = |test: &dyn Fn(&Actor) -> bool| actors.iter().filter(|a| test(a)).count();
-        let is_thread = |actor: &Actor| matches!(actor.kind, ActorKind::Thread { .. });
-        let jobs = count(&|actor| actor.kind == ActorKind::BlockingJob);
-        let threads = count(&is_thread);
-        let waiting = count(&|actor| actor.state == ActorState::Waiting);
-        let queued = count(&|actor| actor.state == ActorState::Queued);
-        let running = actors.len() - waiting - queued;
-        let tasks = actors.len() - jobs - threads;
+        let (mut tasks, mut jobs, mut threads) = (0, 0, 0);
+        let (mut waiting, mut queued, mut running) = (0, 0, 0);
+        for actor in &self.snapshot.actors {
+            *match actor.kind {
+                ActorKind::Task | ActorKind::LocalTask => &mut tasks,
+                ActorKind::BlockingJob => &mut jobs,
+                ActorKind::Thread { .. } => &mut threads,
+            } += 1;
+            *match actor.state {
+                ActorState::Waiting => &mut waiting,
+                ActorState::Queued => &mut queued,
+                ActorState::Running => &mut running,
+            } += 1;
+        }
         put!(into, "tasks: {tasks}, blocking jobs: {jobs}, threads in `block_on`: {threads}; ");
         put!(into, "waiting: {waiting}, queued: {queued}, running: {running}\n");
         if self.snapshot.is_incomplete {
-            into.push_str("Some workers did not answer in time, so tasks are missing.\n");
+            push(into, "Some workers did not answer in time, so tasks are missing.\n");
         }
         if !self.snapshot.holdings.are_complete {
-            into.push_str("It is not recorded which tasks hold permits and read locks.\n");
+            push(into, "It is not recorded which tasks hold permits and read locks.\n");
         }
     }
 
@@ -182,115 +192,97 @@ impl Dump {
         root: &str,
     ) {
         let Some(actor) = self.actor(member.id) else { return };
-        into.push_str("     ");
+        push(into, "     ");
         push_actor(into, actor);
-        let frames = member.stack.and_then(|stack| resolved.get(stack));
-        let frame = frames.and_then(|frames| frames.lines.first());
-        match (frame, member.waits) {
-            (Some(frame), _) => {
-                into.push_str(" waits in ");
+        match member.stack.and_then(|stack| resolved.get(stack).first()) {
+            Some(frame) => {
+                push(into, " waits in ");
                 push_frame(into, frame, root);
             }
-            (None, _) if actor.state == ActorState::Waiting && !actor.type_name.is_empty() => {
-                put!(into, " waits in {}", without_closures(actor.type_name));
+            None if actor.state == ActorState::Waiting && !actor.type_name.is_empty() => {
+                push(into, " waits in ");
+                push(into, without_closures(actor.type_name));
             }
-            (None, _) => into.push_str(match actor.state {
-                // Whether it is in a queue just now says nothing.
-                _ if kind == VerdictKind::SpinningTask => " is polled again and again",
-                ActorState::Running => " is running",
-                ActorState::Queued => " is queued",
-                ActorState::Waiting => " waits",
-            }),
+            None => push(
+                into,
+                match actor.state {
+                    // Whether it is in a queue just now says nothing.
+                    _ if kind == VerdictKind::SpinningTask => " is polled again and again",
+                    ActorState::Running => " is running",
+                    ActorState::Queued => " is queued",
+                    ActorState::Waiting => " waits",
+                },
+            ),
         }
         if !actor.unchanged_for.is_zero() {
-            into.push_str(", unchanged for ");
+            push(into, ", unchanged for ");
             push_duration(into, actor.unchanged_for);
         }
-        into.push('\n');
+        push(into, "\n");
     }
 
     /// Prints how many actors of which origin wait for what.
     fn push_groups(&self, into: &mut String, names: &mut Names) {
-        into.push_str("\nTasks and threads, by where they come from and what they wait for:\n");
-        for group in groups(&self.snapshot.actors) {
-            let first = group.actors[0];
-            let count = group.actors.len();
-            put!(into, "{count:>6} × {}", first.kind);
-            if let Some(site) = first.site {
-                into.push_str(match first.kind {
-                    ActorKind::Thread { .. } => " in `block_on` at ",
-                    _ => " spawned at ",
-                });
-                put!(into, "{site}");
-            }
-            if !first.type_name.is_empty() {
-                put!(into, ", {}", without_closures(first.type_name));
-            }
-            into.push_str(match first.state {
-                ActorState::Running => ": running",
-                ActorState::Queued => ": queued",
-                ActorState::Waiting if group.waits.is_empty() => ": waiting for something unknown",
-                ActorState::Waiting => ": waiting for ",
-            });
-            for (at, &(kind, detail)) in group.waits.iter().enumerate() {
-                into.push_str(if at > 0 { ", or " } else { "" });
-                match kind {
-                    WaitKind::Task if count > 1 => into.push_str("the end of a task"),
-                    WaitKind::IoRead if count > 1 => into.push_str("data from a descriptor"),
-                    WaitKind::IoWrite if count > 1 => {
-                        into.push_str("room to write to a descriptor")
-                    }
-                    WaitKind::Process if count > 1 => into.push_str("the end of a process"),
-                    _ => push_wait(into, kind, detail, names),
-                }
-            }
-            let times = group.actors.iter().map(|actor| actor.unchanged_for);
-            let longest = times.max().unwrap_or_default();
-            if !longest.is_zero() {
-                into.push_str(if count > 1 { ", for up to " } else { ", for " });
-                push_duration(into, longest);
-            }
-            into.push_str("\n         ");
-            push_list(into, &group.actors);
-            into.push('\n');
+        push(into, "\nTasks and threads, by where they come from and what they wait for:\n");
+        let rows = rows_of(&self.snapshot.actors);
+        // The largest groups first. Within a group, the actors are in the order of their ids.
+        let mut groups: Vec<Row> = Vec::new();
+        let mut start = 0;
+        while let Some(first) = rows.get(start) {
+            let len = rows[start..].iter().take_while(|row| first.is_like(row)).count();
+            groups.push([!(len as u64), first.actor.id, start as u64, len as u64]);
+            start += len;
+        }
+        sort_rows(&mut groups);
+        for [_, _, start, len] in groups {
+            push_group(into, &rows[start as usize..][..len as usize], names);
         }
     }
 
     /// Prints each distinct stack once.
     fn push_stacks(&self, into: &mut String, resolved: &Resolved, names: &mut Names, root: &str) {
-        type Row<'a> = (&'a Frames, WaitKind, u64, &'a Actor);
-        let mut rows: Vec<Row<'_>> = Vec::new();
+        // The number of the frames, what is waited for in them, and the id of the actor.
+        let mut rows: Vec<Row> = Vec::new();
         for actor in &self.snapshot.actors {
-            for leaf in actor.leaves.iter().flat_map(|answer| &answer.leaves) {
-                let frames = resolved.get(leaf.stack).filter(|frames| !frames.lines.is_empty());
-                rows.extend(frames.map(|frames| (frames, leaf.kind, leaf.detail, actor)));
+            for leaf in actor.leaves() {
+                if let Some(frames) = resolved.number(leaf.stack) {
+                    rows.push([frames as u64, leaf.kind as u64, actor.id, leaf.detail]);
+                }
             }
         }
         if rows.is_empty() {
             return;
         }
-        sort_by_key(&mut rows, |row| (row.0, row.1, row.3.id, row.2));
-        rows.dedup_by_key(|row| (row.0, row.1, row.3.id));
-        let mut stacks: Vec<&[Row<'_>]> = rows.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).collect();
-        sort_by_key(&mut stacks, |rows| {
-            (usize::MAX - rows.len(), rows[0].3.id, rows[0].1, rows[0].0)
-        });
-        into.push_str("\nWhere they wait, as far as they were asked:\n");
-        for rows in stacks {
-            let (frames, kind, detail, _) = rows[0];
-            let actors: Vec<&Actor> = rows.iter().map(|row| row.3).collect();
-            put!(into, "{:>6} × ", actors.len());
-            match kind {
-                _ if actors.len() == 1 => push_wait(into, kind, detail, names),
-                kind => into.push_str(kind_name(kind)),
+        sort_rows(&mut rows);
+        rows.dedup_by(|a, b| a[..3] == b[..3]);
+        // Those of most actors first.
+        let mut stacks: Vec<Row> = Vec::new();
+        let mut start = 0;
+        while let Some(&[frames, kind, actor, _]) = rows.get(start) {
+            let is_like = |row: &&Row| row[0] == frames && row[1] == kind;
+            let len = rows[start..].iter().take_while(is_like).count();
+            stacks.push([!(len as u64), actor, kind, start as u64]);
+            start += len;
+        }
+        sort_rows(&mut stacks);
+        push(into, "\nWhere they wait, as far as they were asked:\n");
+        for [len, _, _, start] in stacks {
+            let rows = &rows[start as usize..][..!len as usize];
+            let [frames, kind, _, detail] = rows[0];
+            let kind = WAIT_KINDS[kind as usize];
+            put!(into, "{:>6} × ", rows.len());
+            if rows.len() == 1 {
+                push_wait(into, kind, detail, names);
+            } else {
+                push(into, kind_name(kind));
             }
-            into.push_str(": ");
-            push_list(into, &actors);
-            into.push('\n');
-            for frame in &frames.lines {
-                into.push_str("         ");
+            push(into, ": ");
+            push_list(into, rows.len(), &|at| self.actor(rows[at][2]));
+            push(into, "\n");
+            for frame in resolved.frames(frames as usize) {
+                push(into, "         ");
                 push_frame(into, frame, root);
-                into.push('\n');
+                push(into, "\n");
             }
         }
     }
@@ -299,52 +291,52 @@ impl Dump {
         if self.snapshot.workers.is_empty() {
             return;
         }
-        into.push_str("\nThreads that do not return from user code:\n");
+        push(into, "\nThreads that do not return from user code:\n");
         for worker in &self.snapshot.workers {
             put!(into, "  runtime {}, ", worker.runtime);
             match worker.index {
-                usize::MAX => into.push_str("a thread without a worker"),
+                usize::MAX => push(into, "a thread without a worker"),
                 index => put!(into, "worker {index}"),
             }
             if let Some(task) = worker.task {
                 put!(into, ": task {task}");
             }
             if let Some(time) = worker.stuck_for {
-                into.push_str(", for ");
+                push(into, ", for ");
                 push_duration(into, time);
             }
             if let Some(thread) = &worker.thread {
                 put!(into, " ({thread})");
             }
-            into.push('\n');
+            push(into, "\n");
         }
     }
 
     fn push_runtimes(&self, into: &mut String) {
-        into.push_str("\nRuntimes:\n");
+        push(into, "\nRuntimes:\n");
         for runtime in &self.snapshot.runtimes {
-            into.push_str("  ");
+            push(into, "  ");
             push_runtime(into, runtime);
             self.push_state_of(into, runtime);
-            into.push('\n');
+            push(into, "\n");
         }
         let threads = self.snapshot.user_threads;
         put!(into, "Other threads that may run the program's own code: {threads}\n");
     }
 
     fn push_state_of(&self, into: &mut String, runtime: &RuntimeState) {
-        let tasks = self.snapshot.actors.iter().filter(|actor| {
-            actor.runtime == runtime.id
-                && matches!(actor.kind, ActorKind::Task | ActorKind::LocalTask)
-        });
-        put!(into, ": tasks: {}, in queues: {}", tasks.count(), runtime.queued);
+        let mut tasks = 0;
+        for actor in &self.snapshot.actors {
+            tasks += usize::from(actor.runtime == runtime.id && actor.is_task());
+        }
+        put!(into, ": tasks: {tasks}, in queues: {}", runtime.queued);
         if runtime.flavor != Flavor::LocalSet {
             let pool = runtime.blocking;
             put!(into, "; blocking pool: {} of {} threads busy", pool.busy, pool.threads_max);
             put!(into, ", jobs in its queue: {}", pool.queued);
         }
         if !runtime.is_driven {
-            into.push_str("; no thread drives it");
+            push(into, "; no thread drives it");
         }
     }
 }
@@ -361,48 +353,68 @@ pub(crate) struct ListedTask {
 /// Returns the directory that spawn sites are relative to, if a stack tells: where the program was
 /// built.
 pub(crate) fn root_of<'a>(snapshot: &Snapshot, resolved: &'a Resolved) -> &'a str {
-    let sites = snapshot.actors.iter().filter_map(|actor| actor.site);
-    let mut files: Vec<&str> = sites.map(Location::file).collect();
-    sort(&mut files, |a, b| a < b);
-    files.dedup();
-    let root = |file: &&str| resolved.locations().find_map(|at| directory_of(at, file));
-    files.iter().find_map(root).unwrap_or("")
-}
-
-/// Returns what comes before `file` in `location`, which is `path:line:column`.
-fn directory_of<'a>(location: &'a str, file: &str) -> Option<&'a str> {
-    let path = location.rsplitn(3, ':').last()?;
-    path.strip_suffix(file).filter(|directory| directory.ends_with('/'))
+    let mut files: Vec<&str> = Vec::new();
+    for site in snapshot.actors.iter().filter_map(|actor| actor.site) {
+        if let Err(at) = files.binary_search(&site.file()) {
+            files.insert(at, site.file());
+        }
+    }
+    for file in files {
+        if let Some(root) = resolved.directory_of(file) {
+            return root;
+        }
+    }
+    ""
 }
 
 fn push_frame(into: &mut String, frame: &Frame, root: &str) {
-    into.push_str(&frame.function);
+    push(into, &frame.function);
     if let Some(location) = &frame.location {
-        put!(into, " at {}", location.strip_prefix(root).unwrap_or(location));
+        push(into, " at ");
+        push(into, location.strip_prefix(root).unwrap_or(location));
     }
 }
 
-/// Actors of one origin that wait for the same.
-struct Group<'a> {
+/// An actor, and what it waits for, in order.
+struct WaitingActor<'a> {
+    actor: &'a Actor,
     waits: Vec<(WaitKind, u64)>,
-    /// In the order of their ids.
-    actors: Vec<&'a Actor>,
 }
 
-/// What the actors of a group have in common, apart from what they wait for.
-type Origin = (ActorKind, Option<(&'static str, u32, u32)>, &'static str, ActorState);
+impl WaitingActor<'_> {
+    /// Compares where two actors come from, and their states.
+    fn cmp_origin(&self, other: &Actor) -> Ordering {
+        let kind = |actor: &Actor| match actor.kind {
+            ActorKind::Thread { .. } => ActorKind::Thread { job: None },
+            kind => kind,
+        };
+        let own = self.actor;
+        kind(own)
+            .cmp(&kind(other))
+            .then_with(|| own.site.cmp(&other.site))
+            .then_with(|| own.type_name.cmp(other.type_name))
+            .then_with(|| own.state.cmp(&other.state))
+    }
 
-fn origin(actor: &Actor) -> Origin {
-    let place = |site: &'static Location<'static>| (site.file(), site.line(), site.column());
-    let kind = match actor.kind {
-        ActorKind::Thread { .. } => ActorKind::Thread { job: None },
-        kind => kind,
-    };
-    (kind, actor.site.map(place), actor.type_name, actor.state)
+    /// Compares by origin, and then by what they wait for.
+    #[inline(never)]
+    fn cmp(&self, other: &WaitingActor<'_>) -> Ordering {
+        self.cmp_origin(other.actor).then_with(|| self.waits.cmp(&other.waits))
+    }
+
+    /// Returns whether the other one belongs to the same group.
+    fn is_like(&self, other: &WaitingActor<'_>) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+/// Sorts actors by where they come from, what they wait for, and their ids.
+fn sort_actors(rows: &mut [WaitingActor<'_>]) {
+    sort(rows, |a, b| a.cmp(b).then(a.actor.id.cmp(&b.actor.id)).is_lt());
 }
 
 /// What an actor waits for, so that actors which wait for the same kind of event are alike.
-fn alike(kind: WaitKind, detail: u64) -> (WaitKind, u64) {
+fn alike((kind, detail): (WaitKind, u64)) -> (WaitKind, u64) {
     match kind {
         WaitKind::Task
         | WaitKind::Time
@@ -413,72 +425,104 @@ fn alike(kind: WaitKind, detail: u64) -> (WaitKind, u64) {
     }
 }
 
-fn groups(actors: &[Actor]) -> Vec<Group<'_>> {
-    type Row<'a> = (Origin, Vec<(WaitKind, u64)>, &'a Actor);
-    let key = |row: &Row<'_>| (row.0, row.1.clone());
-    let is_before = |a: &Row<'_>, b: &Row<'_>| (a.0, &a.1, a.2.id) < (b.0, &b.1, b.2.id);
-    let waits = |actor: &Actor| -> Option<Vec<(WaitKind, u64)>> {
-        let leaves = &actor.leaves.as_ref()?.leaves;
-        let mut waits: Vec<_> = leaves.iter().map(|leaf| alike(leaf.kind, leaf.detail)).collect();
-        sort(&mut waits, |a, b| a < b);
-        waits.dedup();
-        Some(waits)
-    };
-    let (mut rows, mut unasked): (Vec<Row<'_>>, Vec<&Actor>) = (Vec::new(), Vec::new());
-    for actor in actors {
-        match waits(actor) {
-            Some(waits) => rows.push((origin(actor), waits, actor)),
-            None => unasked.push(actor),
+/// Returns the actors, sorted, so that those of one origin that wait for the same are together.
+fn rows_of(actors: &[Actor]) -> Vec<WaitingActor<'_>> {
+    let mut rows: Vec<WaitingActor<'_>> = Vec::with_capacity(actors.len());
+    for actor in actors.iter().filter(|actor| actor.leaves.is_some()) {
+        let mut waits = Vec::new();
+        for leaf in actor.leaves() {
+            let wait = alike((leaf.kind, leaf.detail));
+            if let Err(at) = waits.binary_search(&wait) {
+                waits.insert(at, wait);
+            }
         }
+        rows.push(WaitingActor { actor, waits });
     }
-    sort(&mut rows, is_before);
-    let mut kinds: Vec<(Origin, Vec<(WaitKind, u64)>)> = rows.iter().map(key).collect();
-    kinds.dedup();
-    for actor in unasked {
-        let origin = origin(actor);
-        let last = actor.last.map(|last| alike(last.kind, last.detail));
+    sort_actors(&mut rows);
+    let asked = rows.len();
+    for actor in actors.iter().filter(|actor| actor.leaves.is_none()) {
+        let last = actor.last().map(alike);
         // An actor that was not asked waits for the same as those like it that were.
-        let start = kinds.partition_point(|kind| kind.0 < origin);
-        let like = kinds[start..].iter().take_while(|kind| kind.0 == origin);
-        let mut like = like.filter(|kind| last.is_some_and(|last| kind.1.contains(&last)));
-        let waits = match like.next() {
-            Some(kind) => kind.1.clone(),
-            None => last.filter(|last| last.0 != WaitKind::Unknown).into_iter().collect(),
+        let start = rows[..asked].partition_point(|row| row.cmp_origin(actor).is_lt());
+        let like = rows[start..asked]
+            .iter()
+            .take_while(|row| row.cmp_origin(actor).is_eq())
+            .find(|row| last.is_some_and(|last| row.waits.contains(&last)));
+        let waits = match (like, last) {
+            (Some(row), _) => row.waits.clone(),
+            (None, Some(last)) if last.0 != WaitKind::Unknown => vec![last],
+            (None, _) => Vec::new(),
         };
-        rows.push((origin, waits, actor));
+        rows.push(WaitingActor { actor, waits });
     }
-    sort(&mut rows, is_before);
-    let same = |a: &Row<'_>, b: &Row<'_>| a.0 == b.0 && a.1 == b.1;
-    let mut groups: Vec<Group<'_>> = rows
-        .chunk_by(same)
-        .map(|rows| Group {
-            waits: details(rows[0].2, &rows[0].1),
-            actors: rows.iter().map(|row| row.2).collect(),
-        })
-        .collect();
-    sort_by_key(&mut groups, |group| (usize::MAX - group.actors.len(), group.actors[0].id));
-    groups
+    sort_actors(&mut rows);
+    rows
 }
 
-/// Puts the details of one actor in what it waits for.
-fn details(actor: &Actor, waits: &[(WaitKind, u64)]) -> Vec<(WaitKind, u64)> {
-    let leaves = || actor.leaves.iter().flat_map(|answer| &answer.leaves);
-    let detail = |wait: &(WaitKind, u64)| {
-        let leaf = leaves().find(|leaf| alike(leaf.kind, leaf.detail) == *wait);
-        let last = actor.last.filter(|last| alike(last.kind, last.detail) == *wait);
-        let known = leaf.map(|leaf| leaf.detail).or(last.map(|last| last.detail));
-        (wait.0, known.unwrap_or(wait.1))
-    };
-    waits.iter().map(detail).collect()
+/// Prints a group of actors of one origin that wait for the same.
+fn push_group(into: &mut String, group: &[WaitingActor<'_>], names: &mut Names) {
+    let first = group[0].actor;
+    let count = group.len();
+    put!(into, "{count:>6} × {}", first.kind);
+    if let Some(site) = first.site {
+        push(into, if first.is_thread() { " in `block_on` at " } else { " spawned at " });
+        put!(into, "{site}");
+    }
+    if !first.type_name.is_empty() {
+        push(into, ", ");
+        push(into, without_closures(first.type_name));
+    }
+    push(
+        into,
+        match first.state {
+            ActorState::Running => ": running",
+            ActorState::Queued => ": queued",
+            ActorState::Waiting if group[0].waits.is_empty() => ": waiting for something unknown",
+            ActorState::Waiting => ": waiting for ",
+        },
+    );
+    for (at, &wait) in group[0].waits.iter().enumerate() {
+        push(into, if at > 0 { ", or " } else { "" });
+        let (kind, detail) = exact(first, wait);
+        match kind {
+            WaitKind::Task | WaitKind::IoRead | WaitKind::IoWrite | WaitKind::Process
+                if count > 1 =>
+            {
+                push(into, kind_name(kind));
+            }
+            _ => push_wait(into, kind, detail, names),
+        }
+    }
+    let mut longest = Duration::ZERO;
+    for row in group {
+        longest = longest.max(row.actor.unchanged_for);
+    }
+    if !longest.is_zero() {
+        push(into, if count > 1 { ", for up to " } else { ", for " });
+        push_duration(into, longest);
+    }
+    push(into, "\n         ");
+    push_list(into, count, &|at| Some(group[at].actor));
+    push(into, "\n");
+}
+
+/// Puts the detail of one actor in what it waits for.
+fn exact(actor: &Actor, wait: (WaitKind, u64)) -> (WaitKind, u64) {
+    for leaf in actor.leaves() {
+        if alike((leaf.kind, leaf.detail)) == wait {
+            return (leaf.kind, leaf.detail);
+        }
+    }
+    actor.last().filter(|last| alike(*last) == wait).unwrap_or(wait)
 }
 
 /// Prints the ids or names of actors.
-fn push_list(into: &mut String, actors: &[&Actor]) {
-    for (at, actor) in actors.iter().take(LISTED_MAX).enumerate() {
-        into.push_str(if at > 0 { ", " } else { "" });
+fn push_list<'a>(into: &mut String, count: usize, actor: &dyn Fn(usize) -> Option<&'a Actor>) {
+    for (at, actor) in (0..count.min(LISTED_MAX)).filter_map(actor).enumerate() {
+        push(into, if at > 0 { ", " } else { "" });
         push_actor(into, actor);
     }
-    if let more @ 1.. = actors.len().saturating_sub(LISTED_MAX) {
+    if let more @ 1.. = count.saturating_sub(LISTED_MAX) {
         put!(into, " and {more} more");
     }
 }

@@ -21,20 +21,11 @@
 //! held across a long wait. They are never certain: the code may return.
 
 use super::snapshot::{Actor, ActorKind, Snapshot};
-use super::sort::sort_by_key;
+use super::sort::{Row, sort_by_key};
+
 use std::panic::Location;
 use std::time::Duration;
-use wakeful_base::waiting::{Stack, WaitKind};
-
-/// Appends formatted text to a string.
-macro_rules! put {
-    ($into:expr, $($format:tt)+) => {{
-        use std::fmt::Write as _;
-        // Writing to a string does not fail.
-        _ = write!($into, $($format)+);
-    }};
-}
-pub(crate) use put;
+use wakeful_base::waiting::{Leaf, Stack, WaitKind};
 
 mod cores;
 mod explain;
@@ -169,12 +160,16 @@ impl Member {
         let mut member = Member { id, kind: actor.kind, site, waits: None, stack: None };
         if let Why::Waits { kind, detail, .. } = why {
             member.waits = Some((kind, detail));
-            let leaves = actor.leaves.iter().flat_map(|answer| &answer.leaves);
-            let mut leaves = leaves.filter(|leaf| (leaf.kind, leaf.detail) == (kind, detail));
-            member.stack = leaves.next().map(|leaf| leaf.stack);
+            member.stack = leaf_of(actor, kind, detail).map(|leaf| leaf.stack);
         }
         member
     }
+}
+
+/// Returns the leaf at which an actor waits for this.
+#[inline(never)]
+fn leaf_of(actor: &Actor, kind: WaitKind, detail: u64) -> Option<&Leaf> {
+    actor.leaves().iter().find(|leaf| (leaf.kind, leaf.detail) == (kind, detail))
 }
 
 /// One reason why actors cannot go on.
@@ -199,10 +194,10 @@ impl Verdict {
     /// a task that makes progress in the very poll that the census asked for answers with leaves
     /// that it has dropped already.
     pub(crate) fn is_same_as(&self, other: &Verdict) -> bool {
-        self.kind == other.kind && self.objects == other.objects && {
-            let ids = |verdict: &Verdict| verdict.members.iter().map(|m| m.id).collect::<Vec<_>>();
-            ids(self) == ids(other)
-        }
+        self.kind == other.kind
+            && self.objects == other.objects
+            && self.members.len() == other.members.len()
+            && self.members.iter().zip(&other.members).all(|(a, b)| a.id == b.id)
     }
 }
 
@@ -217,19 +212,22 @@ pub(crate) struct Findings {
 
 /// Finds the reasons why actors of the snapshot cannot go on. Objects that are not in `names` get a
 /// name.
-pub(crate) fn find(snapshot: &Snapshot, mut names: Names) -> Findings {
+pub(crate) fn find(snapshot: &Snapshot, names: Names) -> Findings {
     let index = graph::Index::new(snapshot);
     let mut drafts = cores::find(snapshot, &index);
     facts::find(snapshot, &index, &mut drafts);
-    sort_by_key(&mut drafts, |draft| {
+    sort_by_key(&mut drafts, |draft| -> Row {
         let verdict = &draft.verdict;
         let actors = verdict.members.len() + verdict.affected;
         let first = verdict.members.first().map_or(0, |member| member.id);
-        (verdict.grade, std::cmp::Reverse(actors), verdict.kind, first)
+        [verdict.grade as u64, !(actors as u64), verdict.kind as u64, first]
     });
-    let verdicts = drafts.into_iter().map(|draft| draft.finish(snapshot, &index, &mut names));
-    let verdicts = verdicts.collect();
-    Findings { verdicts, names }
+    let mut findings = Findings { verdicts: Vec::with_capacity(drafts.len()), names };
+    for draft in drafts {
+        let verdict = draft.finish(snapshot, &index, &mut findings.names);
+        findings.verdicts.push(verdict);
+    }
+    findings
 }
 
 /// A verdict without its text: names of objects are given out in the order of the sorted verdicts.
@@ -239,6 +237,20 @@ struct Draft {
     links: Vec<Link>,
     /// What else the text says.
     extra: Extra,
+}
+
+impl Draft {
+    /// Begins a draft, of which the links are members.
+    #[inline(never)]
+    fn new(snapshot: &Snapshot, kind: VerdictKind, links: Vec<Link>, extra: Extra) -> Draft {
+        let mut members = Vec::with_capacity(links.len());
+        for link in &links {
+            members.push(Member::new(&snapshot.actors[link.actor], link.why));
+        }
+        let (grade, objects, text) = (Grade::Likely, Vec::new(), String::new());
+        let verdict = Verdict { kind, grade, members, objects, affected: 0, text };
+        Draft { verdict, links, extra }
+    }
 }
 
 /// What a verdict's text says besides the links.

@@ -77,24 +77,20 @@ impl Settings {
         complain: &mut dyn FnMut(String),
     ) -> Settings {
         let mut settings = Settings { dumps: console.is_some_and(is_on), ..Settings::default() };
-        let words = console.filter(|value| is_on(value)).map(OsStr::to_string_lossy);
-        for word in words.iter().flat_map(|words| words.split(',')).map(str::trim) {
-            match word {
-                "1" | "" => {}
-                "watch" => (settings.records, settings.watches) = (true, true),
-                "nopoll" => settings.asks = false,
-                other => match interval(other) {
-                    Some(interval) => settings.dump_interval = Some(interval),
-                    None => complain(format!(
-                        "WAKEFUL_CONSOLE contains {other:?}, which means nothing; it may be 1, or \
-                         some of the words watch, nopoll, and the time between two dumps such as \
-                         500ms, with commas in between"
-                    )),
-                },
-            }
-        }
-        let words = report.filter(|value| is_on(value)).map(OsStr::to_string_lossy);
-        for word in words.iter().flat_map(|words| words.split(',')).map(str::trim) {
+        for_each_word(console, &mut |word| match word {
+            "1" | "" => {}
+            "watch" => (settings.records, settings.watches) = (true, true),
+            "nopoll" => settings.asks = false,
+            other => match interval(other) {
+                Some(interval) => settings.dump_interval = Some(interval),
+                None => complain(format!(
+                    "WAKEFUL_CONSOLE contains {other:?}, which means nothing; it may be 1, or some \
+                     of the words watch, nopoll, and the time between two dumps such as 500ms, with \
+                     commas in between"
+                )),
+            },
+        });
+        for_each_word(report, &mut |word| {
             settings.records = true;
             let report_interval = settings.report_interval.get_or_insert(REPORT_INTERVAL_DEFAULT);
             match (word, interval(word)) {
@@ -107,8 +103,17 @@ impl Settings {
                      between"
                 )),
             }
-        }
+        });
         settings
+    }
+}
+
+/// Calls `visit` with each of the words of a variable's value, which commas separate.
+#[inline(never)]
+fn for_each_word(value: Option<&OsStr>, visit: &mut dyn FnMut(&str)) {
+    let Some(value) = value.filter(|value| is_on(value)) else { return };
+    for word in value.to_string_lossy().split(',') {
+        visit(word.trim());
     }
 }
 

@@ -186,13 +186,15 @@ impl InjectionQueue {
         len + moved
     }
 
-    /// Takes references to the tasks of up to `max` entries, oldest first.
-    pub(crate) fn retain_some(&self, max: usize) -> Vec<Retained> {
+    /// Appends references to the tasks of up to `max` entries, oldest first.
+    pub(crate) fn retain_some(&self, max: usize, tasks: &mut Vec<Retained>) {
         // Allocated outside the lock: the allocator may be user code.
-        let mut tasks = Vec::with_capacity(max.min(self.len()));
+        let max = max.min(self.len());
+        tasks.reserve(max);
+        let end = tasks.len() + max;
         let fifo = self.fifo.lock();
         let mut next = fifo.first;
-        while tasks.len() < tasks.capacity() {
+        while tasks.len() < end {
             let Some(task) = TaskRef::new(next) else { break };
             // SAFETY: the entry is in the list, which is locked, and keeps its task alive.
             unsafe {
@@ -200,7 +202,6 @@ impl InjectionQueue {
                 tasks.push(Retained::new(task));
             }
         }
-        tasks
     }
 
     /// Appends the reversed stack to the list, which has `len` entries, and leaves `replacement` in

@@ -99,7 +99,6 @@ use worker::{ListId, TaskList, Worker, WorkerCore};
 use worker_thread::with_core_of;
 
 pub(crate) use block_in_place::block_in_place;
-pub(crate) use census::{StuckThread, Walked};
 pub(crate) use context::{defer, worker_index};
 
 pub(crate) struct MultiThread {

@@ -129,9 +129,30 @@ fn a_closure_at_the_same_place_is_the_same_frame() {
 fn each_stack_is_known_once() {
     let stack = Stack::capture();
     let mut resolved = Resolved::default();
-    assert_eq!(resolved.get(stack), None);
+    assert_eq!(resolved.get(stack), []);
     resolved.add(stack, TASK_DEBUG);
     resolved.add(stack, "");
-    assert_eq!(resolved.get(stack), Some(&Frames::parse(TASK_DEBUG)));
-    assert_eq!(resolved.locations().count(), 3);
+    assert_eq!(resolved.get(stack), Frames::parse(TASK_DEBUG).lines);
+    assert_eq!(resolved.number(stack), Some(0));
+}
+
+#[test]
+fn frames_are_numbered_in_their_order() {
+    let stacks = [Stack::capture(), Stack::capture(), Stack::capture(), Stack::capture()];
+    let mut resolved = Resolved::default();
+    for (stack, text) in stacks.into_iter().zip(["b::b", "a::a", "b::b", "std::c"]) {
+        resolved.add(stack, text);
+    }
+    let numbers = stacks.map(|stack| resolved.number(stack));
+    // The last one has no frames of the user's.
+    assert_eq!(numbers, [Some(2), Some(1), Some(2), None]);
+    assert_eq!(resolved.get(stacks[1]), Frames::parse("a::a").lines);
+}
+
+#[test]
+fn the_directory_of_a_place() {
+    assert_eq!(directory_of("/build/app/src/main.rs:12:30", "src/main.rs"), Some("/build/app/"));
+    assert_eq!(directory_of("src/main.rs:12:30", "src/main.rs"), None);
+    assert_eq!(directory_of("/build/my_src/main.rs:12:30", "src/main.rs"), None);
+    assert_eq!(directory_of("main.rs", "src/main.rs"), None);
 }

@@ -112,10 +112,6 @@ fn a_healthy_program() {
 
 #[test]
 fn places_are_relative_to_where_the_program_was_built() {
-    assert_eq!(directory_of("/build/app/src/main.rs:12:30", "src/main.rs"), Some("/build/app/"));
-    assert_eq!(directory_of("src/main.rs:12:30", "src/main.rs"), None);
-    assert_eq!(directory_of("/build/my_src/main.rs:12:30", "src/main.rs"), None);
-    assert_eq!(directory_of("main.rs", "src/main.rs"), None);
     let (mut snapshot, mut resolved) = snapshot();
     let site = Location::caller();
     let text = format!("   0: app::waits\n             at /build/{}:1:2\n", site.file());

@@ -2,11 +2,11 @@
 
 use super::graph::{Caution, Graph, Index, LAST_NOTE, NO_LEAF, NONE, Node};
 use super::{
-    ASLEEP_MIN, Draft, Extra, Grade, LONG, LOST_MIN, Link, Member, UNCHANGED_MIN, Verdict,
-    VerdictKind, Why,
+    ASLEEP_MIN, Draft, Extra, Grade, LONG, LOST_MIN, Link, UNCHANGED_MIN, Verdict, VerdictKind,
+    Why, leaf_of,
 };
-use crate::census::snapshot::{Actor, ActorKind, ActorState, Snapshot};
-use crate::census::sort::sort_by_key;
+use crate::census::snapshot::{ActorState, Snapshot};
+use crate::census::sort::{Row, sort_rows};
 use std::time::Duration;
 use wakeful_base::waiting::{LeafDetails, WaitKind};
 
@@ -98,10 +98,15 @@ impl<'a> Pointers<'a> {
         let mut core_of = vec![UNSEEN; self.graph.nodes()];
         let mut path = Vec::new();
         // In the order of ids, so that equal snapshots give equal verdicts.
-        let mut actors: Vec<Node> = (0..self.actors()).collect();
-        actors.retain(|node| self.graph.is_hopeless(*node));
-        sort_by_key(&mut actors, |node| self.id(*node));
-        for first in actors {
+        let mut actors: Vec<Row> = Vec::new();
+        for node in 0..self.actors() {
+            if self.graph.is_hopeless(node) {
+                actors.push([self.id(node), node.into(), 0, 0]);
+            }
+        }
+        sort_rows(&mut actors);
+        for [_, first, ..] in actors {
+            let first = first as Node;
             path.clear();
             let mut node = first;
             let core = loop {
@@ -147,12 +152,14 @@ impl<'a> Pointers<'a> {
         // A cycle begins at its lowest id.
         let key = |node: &Node| if *node < self.actors() { self.id(*node) } else { u64::MAX };
         let first = (0..nodes.len()).min_by_key(|at| key(&nodes[*at])).unwrap_or(0);
-        nodes.rotate_left(first);
-        cores.push(Core { nodes, is_cycle, affected: Vec::new() });
+        let mut rest = nodes.split_off(first);
+        rest.append(&mut nodes);
+        cores.push(Core { nodes: rest, is_cycle, affected: Vec::new() });
         number
     }
 
     /// Why an actor waits for the node that it points to.
+    #[inline(never)]
     fn why(&self, node: Node) -> Why {
         let actor = &self.snapshot.actors[node as usize];
         let (next, leaf) = self.next[node as usize];
@@ -203,18 +210,37 @@ impl<'a> Pointers<'a> {
         self.index.objects.get(at as usize).copied()
     }
 
-    fn unchanged_for(&self, links: &[Link]) -> Duration {
-        unchanged_for(links.iter().map(|link| &self.snapshot.actors[link.actor]))
+    /// The time for which all of these actors have waited, leaving out those that are in queues.
+    #[inline(never)]
+    fn unchanged_for(&self, actors: &[Node]) -> Duration {
+        let mut shortest = Duration::MAX;
+        for actor in actors.iter().map(|node| &self.snapshot.actors[*node as usize]) {
+            if actor.state != ActorState::Queued {
+                shortest = shortest.min(actor.unchanged_for);
+            }
+        }
+        shortest
+    }
+
+    #[inline(never)]
+    fn links(&self, actors: &[Node]) -> Vec<Link> {
+        let mut links = Vec::with_capacity(actors.len());
+        for &node in actors {
+            links.push(Link { actor: node as usize, why: self.why(node) });
+        }
+        links
+    }
+
+    fn are_threads(&self, actors: &[Node]) -> bool {
+        actors.iter().any(|node| self.snapshot.actors[*node as usize].is_thread())
     }
 
     fn describe(&self, core: &Core) -> Option<Draft> {
-        let mut actors: Vec<Node> =
-            core.nodes.iter().copied().filter(|node| *node < self.actors()).collect();
-        let mut affected = core.affected.clone();
-        let has = |test: &dyn Fn(Node) -> bool| core.nodes.iter().copied().find(|n| test(*n));
-        let drive = has(&|node| self.is_drive(node));
-        let pool = has(&|node| self.is_pool(node));
-        let object = has(&|node| self.object_of(node).is_some());
+        let mut actors = select(&core.nodes, &|node| node < self.actors());
+        let first = |test: &dyn Fn(Node) -> bool| select(&core.nodes, test).first().copied();
+        let drive = first(&|node| self.is_drive(node));
+        let pool = first(&|node| self.is_pool(node));
+        let object = first(&|node| self.object_of(node).is_some());
         let mut extra = Extra::None;
         if let Some(node) = drive.or(pool) {
             let first = if drive.is_some() { self.graph.drive(0) } else { self.graph.pool(0) };
@@ -227,13 +253,9 @@ impl<'a> Pointers<'a> {
             (None, Some(drive)) if !core.is_cycle => self.next[node as usize].0 == drive,
             _ => false,
         };
-        let more: Vec<Node> = affected.iter().copied().filter(|node| is_member(*node)).collect();
-        affected.retain(|node| !more.contains(node));
-        actors.extend(more);
-        let links: Vec<Link> = actors
-            .iter()
-            .map(|node| Link { actor: *node as usize, why: self.why(*node) })
-            .collect();
+        let affected = select(&core.affected, &|node| !is_member(node));
+        actors.append(&mut select(&core.affected, &is_member));
+        let links = self.links(&actors);
         let kind = match (drive, pool) {
             (Some(_), _) => VerdictKind::NotDriven,
             (_, Some(_)) => VerdictKind::PoolExhausted,
@@ -244,19 +266,16 @@ impl<'a> Pointers<'a> {
             }
             _ => VerdictKind::LostWaker,
         };
-        let is_thread = |node: &Node| {
-            matches!(self.snapshot.actors[*node as usize].kind, ActorKind::Thread { .. })
-        };
-        let unchanged = self.unchanged_for(&links);
+        let unchanged = self.unchanged_for(&actors);
         let is_strict = actors.iter().all(|node| self.strict.is_hopeless(*node));
         let (likely_after, certain_after) = match kind {
             // `block_on(pending())` is how programs drive a runtime for good.
-            VerdictKind::LostWaker if actors.iter().any(is_thread) => return None,
+            VerdictKind::LostWaker if self.are_threads(&actors) => return None,
             VerdictKind::LostWaker if affected.is_empty() => (LONG, Duration::MAX),
             VerdictKind::LostWaker => (UNCHANGED_MIN, LOST_MIN),
             VerdictKind::NotDriven => {
                 // A runtime or set at rest is fine, unless something else waits for it.
-                if !core.is_cycle && affected.is_empty() && !actors.iter().any(is_thread) {
+                if !core.is_cycle && affected.is_empty() && !self.are_threads(&actors) {
                     return None;
                 }
                 (if is_strict { UNCHANGED_MIN } else { ASLEEP_MIN }, ASLEEP_MIN)
@@ -265,9 +284,8 @@ impl<'a> Pointers<'a> {
             _ => (UNCHANGED_MIN, ASLEEP_MIN),
         };
         // Of a runtime that is not driven, the times of those that wait for it count.
-        let waiting = affected.iter().map(|node| &self.snapshot.actors[*node as usize]);
         let unchanged = match kind {
-            VerdictKind::NotDriven => unchanged.min(unchanged_for(waiting)),
+            VerdictKind::NotDriven => unchanged.min(self.unchanged_for(&affected)),
             _ => unchanged,
         };
         if unchanged < likely_after {
@@ -278,6 +296,7 @@ impl<'a> Pointers<'a> {
     }
 
     /// Completes a draft.
+    #[inline(never)]
     fn draft(
         &self,
         kind: VerdictKind,
@@ -286,18 +305,18 @@ impl<'a> Pointers<'a> {
         is_certain: bool,
         extra: Extra,
     ) -> Draft {
-        let actor = |link: &Link| &self.snapshot.actors[link.actor];
-        let members: Vec<Member> =
-            links.iter().map(|link| Member::new(actor(link), link.why)).collect();
-        let mut objects: Vec<(WaitKind, u64)> = Vec::new();
+        let mut draft = Draft::new(self.snapshot, kind, links, extra);
+        let Verdict { members, objects, .. } = &mut draft.verdict;
         for object in members.iter().filter_map(|member| member.waits) {
             if object.0 != WaitKind::Task && !objects.iter().any(|other| other.1 == object.1) {
                 objects.push(object);
             }
         }
-        let grade = if is_certain { Grade::Certain } else { Grade::Likely };
-        let verdict = Verdict { kind, grade, members, objects, affected, text: String::new() };
-        Draft { verdict, links, extra }
+        if is_certain {
+            draft.verdict.grade = Grade::Certain;
+        }
+        draft.verdict.affected = affected;
+        draft
     }
 
     fn holds(&self, actor: Node, object: Node) -> bool {
@@ -308,6 +327,7 @@ impl<'a> Pointers<'a> {
         })
     }
 
+    #[inline(never)]
     fn forgotten(&self, object: u64) -> u64 {
         let permits = self.snapshot.holdings.permits.iter();
         permits.filter(|held| held.object == object && held.is_forgotten).map(|h| h.count).sum()
@@ -315,12 +335,12 @@ impl<'a> Pointers<'a> {
 
     /// Describes a process in which each actor waits for any other one.
     fn describe_asleep(&self, core: &Core) -> Option<Draft> {
-        let direct = |node: &Node| self.root_of(*node) == *node;
+        let direct = |node: Node| self.root_of(node) == node;
         // What the program itself waits for comes first: a pool of idle tasks is no mistake.
         let mut roots: Vec<Node> = Vec::new();
         for node in &core.affected {
             let actor = &self.snapshot.actors[*node as usize];
-            if matches!(actor.kind, ActorKind::Thread { .. }) {
+            if actor.is_thread() {
                 let root = self.root_of(*node);
                 if !roots.contains(&root) {
                     roots.push(root);
@@ -328,35 +348,31 @@ impl<'a> Pointers<'a> {
             }
         }
         if roots.is_empty() {
-            roots = core.affected.iter().copied().filter(direct).collect();
+            roots = select(&core.affected, &direct);
         }
-        let details = |node: &Node| self.details(*node);
-        let find = |test: &dyn Fn(WaitKind, &LeafDetails) -> bool| -> Vec<Node> {
-            let roots = roots.iter().copied();
-            roots.filter(|node| details(node).is_some_and(|(kind, it)| test(kind, &it))).collect()
+        let find = |test: &dyn Fn(WaitKind, &LeafDetails) -> bool| {
+            select(&roots, &|node| self.details(node).is_some_and(|(kind, it)| test(kind, &it)))
         };
         let barriers = find(&|kind, it| {
             kind == WaitKind::Barrier && it.waiting.zip(it.limit).is_some_and(|(n, max)| n < max)
         });
         let receivers = find(&|kind, it| kind == WaitKind::MpscRecv && it.senders != Some(0));
         let leaks = find(&|kind, _| kind == WaitKind::Semaphore);
-        let leaks: Vec<Node> = leaks
-            .into_iter()
-            .filter(|node| self.object_waited_for(*node).is_some_and(|o| self.forgotten(o) > 0))
-            .collect();
+        let leaks = select(&leaks, &|node| {
+            self.object_waited_for(node).is_some_and(|object| self.forgotten(object) > 0)
+        });
         // A task of a runtime or set could go on, if that were driven. It is in its queue, or the
         // program waits for it.
-        let ready = core.affected.iter().copied().find(|node| {
-            let is_queued = self.snapshot.actors[*node as usize].state == ActorState::Queued;
-            (is_queued || roots.contains(node)) && self.is_drive(self.next[*node as usize].0)
+        let ready = select(&core.affected, &|node| {
+            let is_queued = self.snapshot.actors[node as usize].state == ActorState::Queued;
+            (is_queued || roots.contains(&node)) && self.is_drive(self.next[node as usize].0)
         });
-        let (kind, members, extra) = if let Some(ready) = ready {
-            let drive = self.next[ready as usize].0;
+        let (kind, members, extra) = if let Some(ready) = ready.first() {
+            let drive = self.next[*ready as usize].0;
             let at = (drive - self.graph.drive(0)) as usize;
-            let all = core.affected.iter().copied();
-            let mut tasks: Vec<Node> =
-                all.filter(|node| self.next[*node as usize].0 == drive).collect();
-            tasks.extend(roots.iter().copied().filter(|node| self.next[*node as usize].0 != drive));
+            let is_there = |node: Node| self.next[node as usize].0 == drive;
+            let mut tasks = select(&core.affected, &is_there);
+            tasks.append(&mut select(&roots, &|node| !is_there(node)));
             (VerdictKind::NotDriven, tasks, Extra::Runtime(at))
         } else if let Some(first) = leaks.first() {
             let object = self.object_waited_for(*first)?;
@@ -364,17 +380,15 @@ impl<'a> Pointers<'a> {
         } else if let Some(first) = barriers.first() {
             let (_, it) = self.details(*first)?;
             let (waiting, limit) = it.waiting.zip(it.limit)?;
-            let all = core.affected.iter().copied();
             let barrier = self.object_waited_for(*first);
-            let at_it = all.filter(|node| self.object_waited_for(*node) == barrier).collect();
+            let at_it = select(&core.affected, &|node| self.object_waited_for(node) == barrier);
             (VerdictKind::BarrierShort, at_it, Extra::Parties(waiting, limit))
         } else if !receivers.is_empty() && receivers.len() == roots.len() {
             (VerdictKind::ForgottenSender, receivers, Extra::None)
         } else if !find(&|kind, _| is_lock(kind)).is_empty() {
             // Each of these locks and receivers is with one of the actors, all of which wait.
-            let at_locks = |node: &Node| self.details(*node).is_some_and(|(kind, _)| is_lock(kind));
-            let all = core.affected.iter().copied();
-            let waiters: Vec<Node> = all.filter(|node| direct(node) && at_locks(node)).collect();
+            let at_locks = |node| self.details(node).is_some_and(|(kind, _)| is_lock(kind));
+            let waiters = select(&core.affected, &|node| direct(node) && at_locks(node));
             let are_all = |kind| {
                 waiters.iter().all(|node| self.details(*node).is_some_and(|it| it.0 == kind))
             };
@@ -390,12 +404,9 @@ impl<'a> Pointers<'a> {
             (VerdictKind::AllAsleep, roots, Extra::None)
         };
         let affected = core.affected.len() - members.len();
-        let links: Vec<Link> = members
-            .iter()
-            .map(|node| Link { actor: *node as usize, why: self.why(*node) })
-            .collect();
+        let links = self.links(&members);
         // All that wait for any actor have to have been seen to wait together.
-        let unchanged = unchanged_for(self.snapshot.actors.iter());
+        let unchanged = self.unchanged_for(&Vec::from_iter(0..self.actors()));
         let is_strict = self.strict.is_hopeless(self.strict.any());
         Some(self.draft(kind, links, affected, is_strict && unchanged >= ASLEEP_MIN, extra))
     }
@@ -420,12 +431,12 @@ impl<'a> Pointers<'a> {
     }
 
     /// What an actor waits for, with the leaf's details.
+    #[inline(never)]
     fn details(&self, node: Node) -> Option<(WaitKind, LeafDetails)> {
         let Why::Waits { kind, detail, .. } = self.why(node) else { return None };
         let actor = &self.snapshot.actors[node as usize];
         debug_assert_eq!(actor.state, ActorState::Waiting, "only a waiting actor has leaves");
-        let mut leaves = actor.leaves.iter().flat_map(|answer| &answer.leaves);
-        let leaf = leaves.find(|leaf| (leaf.kind, leaf.detail) == (kind, detail));
+        let leaf = leaf_of(actor, kind, detail);
         Some((kind, leaf.map_or_else(LeafDetails::default, |leaf| leaf.details)))
     }
 }
@@ -436,10 +447,16 @@ fn is_lock(kind: WaitKind) -> bool {
     matches!(kind, Mutex | RwLockRead | RwLockWrite | OnceCell | Semaphore | MpscSend)
 }
 
-/// The time for which all of these actors have waited, leaving out those that are in queues.
-fn unchanged_for<'a>(actors: impl Iterator<Item = &'a Actor>) -> Duration {
-    let waiting = actors.filter(|actor| actor.state != ActorState::Queued);
-    waiting.map(|actor| actor.unchanged_for).min().unwrap_or(Duration::MAX)
+/// Returns the nodes that pass the test.
+#[inline(never)]
+fn select(nodes: &[Node], test: &dyn Fn(Node) -> bool) -> Vec<Node> {
+    let mut selected = Vec::new();
+    for &node in nodes {
+        if test(node) {
+            selected.push(node);
+        }
+    }
+    selected
 }
 
 fn kind_of_cycle(links: &[Link]) -> VerdictKind {

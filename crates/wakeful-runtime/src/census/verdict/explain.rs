@@ -6,6 +6,7 @@ use crate::census::snapshot::{
     Actor, ActorKind, BlockingState, ChannelUse, Flavor, RuntimeState, Snapshot, WorkerState,
 };
 use crate::census::sort::sort_by_key;
+use crate::census::write::{push, put};
 use std::time::Duration;
 use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::WaitKind;
@@ -32,6 +33,7 @@ impl Names {
     }
 
     /// Returns the number of the object at this address.
+    #[inline(never)]
     pub(crate) fn number(&mut self, address: u64) -> usize {
         match self.known.binary_search_by_key(&address, |known| known.0) {
             Ok(at) => self.known[at].1,
@@ -45,6 +47,7 @@ impl Names {
 }
 
 /// Appends what an actor is called: `task 3`, `thread "main"`.
+#[inline(never)]
 pub(crate) fn push_actor(into: &mut String, actor: &Actor) {
     match (actor.kind, &actor.thread) {
         (ActorKind::Thread { .. }, Some((id, name))) if name.is_empty() => {
@@ -57,6 +60,7 @@ pub(crate) fn push_actor(into: &mut String, actor: &Actor) {
 }
 
 /// Appends what an actor is called, and where it comes from.
+#[inline(never)]
 fn introduce(into: &mut String, actor: &Actor) {
     push_actor(into, actor);
     if let Some(site) = actor.site {
@@ -69,6 +73,7 @@ fn introduce(into: &mut String, actor: &Actor) {
 }
 
 /// Appends a duration as the stall report prints it, and long ones in seconds.
+#[inline(never)]
 pub(crate) fn push_duration(into: &mut String, duration: Duration) {
     // Not printed as a float: that code would add much to the size of every program.
     let (tenths, unit) = match duration.as_millis() as u64 {
@@ -80,11 +85,14 @@ pub(crate) fn push_duration(into: &mut String, duration: Duration) {
 
 /// Appends what a runtime is called.
 pub(crate) fn push_runtime(into: &mut String, runtime: &RuntimeState) {
-    into.push_str(match runtime.flavor {
-        Flavor::CurrentThread => "current-thread runtime ",
-        Flavor::MultiThread => "runtime ",
-        Flavor::LocalSet => "`LocalSet` ",
-    });
+    push(
+        into,
+        match runtime.flavor {
+            Flavor::CurrentThread => "current-thread runtime ",
+            Flavor::MultiThread => "runtime ",
+            Flavor::LocalSet => "`LocalSet` ",
+        },
+    );
     put!(into, "{}", runtime.id);
     if let Some(name) = &runtime.name {
         put!(into, " \"{name}\"");
@@ -110,12 +118,13 @@ pub(crate) fn noun(kind: WaitKind) -> &'static str {
 }
 
 /// Appends what is waited for, as it follows "waits for".
+#[inline(never)]
 pub(crate) fn push_wait(into: &mut String, kind: WaitKind, detail: u64, names: &mut Names) {
     let prefix = match kind {
-        WaitKind::Unknown => return into.push_str("something unknown"),
-        WaitKind::Turn => return into.push_str("its next turn"),
-        WaitKind::AnyTask => return into.push_str("the end of any task of a set"),
-        WaitKind::Time => return into.push_str("a point in time"),
+        WaitKind::Unknown => return push(into, "something unknown"),
+        WaitKind::Turn => return push(into, "its next turn"),
+        WaitKind::AnyTask => return push(into, "the end of any task of a set"),
+        WaitKind::Time => return push(into, "a point in time"),
         WaitKind::Task => return put!(into, "the end of task {detail}"),
         WaitKind::IoRead => return put!(into, "data from descriptor {detail}"),
         WaitKind::IoWrite => return put!(into, "room to write to descriptor {detail}"),
@@ -143,7 +152,6 @@ impl Draft {
     pub(super) fn finish(self, snapshot: &Snapshot, index: &Index, names: &mut Names) -> Verdict {
         let Draft { mut verdict, links, extra } = self;
         let mut line = Line { snapshot, names, text: String::new() };
-        let actors: Vec<&Actor> = links.iter().map(|link| &snapshot.actors[link.actor]).collect();
         let runtime = match extra {
             Extra::Runtime(at) => snapshot.runtimes.get(at),
             _ => None,
@@ -158,38 +166,41 @@ impl Draft {
             VerdictKind::PoolExhausted => line.pool(&verdict, &links, runtime, index),
             VerdictKind::NotDriven => line.not_driven(&verdict, &links, runtime, index),
             VerdictKind::SemaphoreExhausted => {
-                line.list(&actors);
-                line.waits_for(&verdict, actors.len());
-                line.put(if actors.len() == 1 {
+                line.list(&links);
+                line.waits_for(&verdict, links.len());
+                line.put(if links.len() == 1 {
                     ", and holds permits of it itself"
                 } else {
                     ", and they hold its permits themselves"
                 });
             }
             VerdictKind::LeakedPermits => {
-                line.list(&actors);
-                line.waits_for(&verdict, actors.len());
+                line.list(&links);
+                line.waits_for(&verdict, links.len());
                 if let Extra::Forgotten(count) = extra {
-                    put!(line.text, ", but no task holds any, and {count} were forgotten");
+                    put!(&mut line.text, ", but no task holds any, and {count} were forgotten");
                 }
             }
             VerdictKind::LostWaker => {
-                line.list(&actors);
+                line.list(&links);
                 line.put(" waits, and no waker of it exists");
-                if actors.iter().any(|actor| !actor.has_join_handle) {
+                if links.iter().any(|link| !snapshot.actors[link.actor].has_join_handle) {
                     line.put(", nor a `JoinHandle`");
                 }
             }
             VerdictKind::BarrierShort => {
-                line.list(&actors);
-                line.waits_for(&verdict, actors.len());
+                line.list(&links);
+                line.waits_for(&verdict, links.len());
                 if let Extra::Parties(waiting, limit) = extra {
-                    put!(line.text, ": {waiting} of {limit} are there, and no actor can join them");
+                    put!(
+                        &mut line.text,
+                        ": {waiting} of {limit} are there, and no actor can join them"
+                    );
                 }
             }
             VerdictKind::ForgottenSender => {
-                line.list(&actors);
-                line.waits_for(&verdict, actors.len());
+                line.list(&links);
+                line.waits_for(&verdict, links.len());
                 line.put(", and a sender exists, but no task or thread is left to send");
                 line.senders(&verdict);
             }
@@ -199,26 +210,26 @@ impl Draft {
             }
             VerdictKind::BlockedWorker => line.blocked(runtime),
             VerdictKind::SpinningTask => {
-                line.list(&actors);
-                line.put(if actors.len() == 1 { " is" } else { " are" });
+                line.list(&links);
+                line.put(if links.len() == 1 { " is" } else { " are" });
                 line.put(" polled all the time and never waits");
-                let polls: u64 = actors.iter().map(|actor| actor.polls).sum();
-                put!(line.text, " ({polls} polls in ");
+                let polls: u64 = links.iter().map(|link| snapshot.actors[link.actor].polls).sum();
+                put!(&mut line.text, " ({polls} polls in ");
                 push_duration(&mut line.text, snapshot.took);
                 line.put(")");
                 if let Extra::Starved(count @ 1..) = extra {
-                    put!(line.text, "; {count} queued for a second or more");
+                    put!(&mut line.text, "; {count} queued for a second or more");
                 }
             }
             VerdictKind::StarvedTask => {
-                line.list(&actors);
-                line.put(if actors.len() == 1 {
+                line.list(&links);
+                line.put(if links.len() == 1 {
                     " has been queued for "
                 } else {
                     " have been queued for up to "
                 });
-                let times = actors.iter().map(|actor| actor.unchanged_for);
-                push_duration(&mut line.text, times.max().unwrap_or_default());
+                let longest = line.times(&links).1;
+                push_duration(&mut line.text, longest);
             }
             VerdictKind::HeldAcrossWait => line.held(&verdict, &links),
         }
@@ -292,20 +303,31 @@ struct Line<'a> {
 pub(crate) const LISTED_MAX: usize = 8;
 
 impl<'a> Line<'a> {
+    #[inline(never)]
     fn put(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
-    /// Appends a list of actors.
-    fn list(&mut self, actors: &[&Actor]) {
-        for (at, actor) in actors.iter().take(LISTED_MAX).enumerate() {
-            if at > 0 {
-                self.put(if at + 1 == actors.len() { " and " } else { ", " });
-            }
-            introduce(&mut self.text, actor);
+    /// Returns the shortest and the longest time for which an actor has not changed.
+    fn times(&self, links: &[super::Link]) -> (Duration, Duration) {
+        let (mut shortest, mut longest) = (Duration::MAX, Duration::ZERO);
+        for link in links {
+            let time = self.snapshot.actors[link.actor].unchanged_for;
+            (shortest, longest) = (shortest.min(time), longest.max(time));
         }
-        if let more @ 1.. = actors.len().saturating_sub(LISTED_MAX) {
-            put!(self.text, " and {more} more");
+        (shortest, longest)
+    }
+
+    /// Appends a list of actors.
+    fn list(&mut self, links: &[super::Link]) {
+        for (at, link) in links.iter().take(LISTED_MAX).enumerate() {
+            if at > 0 {
+                self.put(if at + 1 == links.len() { " and " } else { ", " });
+            }
+            introduce(&mut self.text, &self.snapshot.actors[link.actor]);
+        }
+        if let more @ 1.. = links.len().saturating_sub(LISTED_MAX) {
+            put!(&mut self.text, " and {more} more");
         }
     }
 
@@ -338,7 +360,7 @@ impl<'a> Line<'a> {
             self.why(link.why);
         }
         if let more @ 1.. = links.len().saturating_sub(LISTED_MAX) {
-            put!(self.text, "; and {more} more");
+            put!(&mut self.text, "; and {more} more");
         }
     }
 
@@ -377,14 +399,13 @@ impl<'a> Line<'a> {
     /// Appends the tasks that have acquired locks and ended without releasing them.
     fn ended_holders(&mut self, links: &[super::Link]) {
         for link in links.iter().take(LISTED_MAX) {
-            let leaves = self.snapshot.actors[link.actor].leaves.iter().flat_map(|it| &it.leaves);
-            for leaf in leaves {
+            for leaf in self.snapshot.actors[link.actor].leaves() {
                 let Some(holder) = leaf.details.holder else { continue };
                 let is_there = self.snapshot.actors.iter().any(|it| it.id as u32 == holder.id_low);
                 if holder.id_low != 0 && !holder.is_thread && !is_there {
                     let number = self.names.number(leaf.detail);
-                    put!(self.text, "; {} {number} was acquired by task ", noun(leaf.kind));
-                    put!(self.text, "{}, which has ended without releasing it", holder.id_low);
+                    put!(&mut self.text, "; {} {number} was acquired by task ", noun(leaf.kind));
+                    put!(&mut self.text, "{}, which has ended without releasing it", holder.id_low);
                 }
             }
         }
@@ -410,15 +431,15 @@ impl<'a> Line<'a> {
         let is_self = links.len() == 1;
         let mut name = String::new();
         match (is_self, is_last) {
-            (true, _) => name.push_str("it"),
+            (true, _) => push(&mut name, "it"),
             (_, true) => push_actor(&mut name, next),
             _ => introduce(&mut name, next),
         }
         let Why::Waits { kind, detail, is_granted, has_holder, has_own_waker } = link.why else {
             self.why(link.why);
             match (link.why, next.site) {
-                (Why::InBlockOn, Some(site)) => put!(self.text, " at {site}"),
-                (Why::NotDriven, _) if !is_self => put!(self.text, " except by {name}"),
+                (Why::InBlockOn, Some(site)) => put!(&mut self.text, " at {site}"),
+                (Why::NotDriven, _) if !is_self => put!(&mut self.text, " except by {name}"),
                 _ => {}
             }
             return;
@@ -441,15 +462,15 @@ impl<'a> Line<'a> {
         }
         let of = if is_self { "itself".into() } else { name };
         if is_granted {
-            put!(self.text, ", which was granted to a future of {of} that is not polled");
+            put!(&mut self.text, ", which was granted to a future of {of} that is not polled");
             return;
         }
         match kind {
-            WaitKind::MpscSend => put!(self.text, ", whose receiver is with {of}"),
-            WaitKind::RwLockRead if !has_holder => put!(self.text, ", queued behind {of}"),
-            WaitKind::Semaphore => put!(self.text, ", which are held by {of}"),
-            WaitKind::OnceCell => put!(self.text, ", which is done by {of}"),
-            _ => put!(self.text, ", which is held by {of}"),
+            WaitKind::MpscSend => put!(&mut self.text, ", whose receiver is with {of}"),
+            WaitKind::RwLockRead if !has_holder => put!(&mut self.text, ", queued behind {of}"),
+            WaitKind::Semaphore => put!(&mut self.text, ", which are held by {of}"),
+            WaitKind::OnceCell => put!(&mut self.text, ", which is done by {of}"),
+            _ => put!(&mut self.text, ", which is held by {of}"),
         }
     }
 
@@ -466,17 +487,15 @@ impl<'a> Line<'a> {
     ) {
         if let Some(runtime) = runtime {
             let BlockingState { busy, threads_max, queued } = runtime.blocking;
-            put!(self.text, "{busy} of {threads_max} threads of the blocking pool of ");
+            put!(&mut self.text, "{busy} of {threads_max} threads of the blocking pool of ");
             self.runtime(runtime);
-            put!(self.text, " run jobs, and {queued} more are queued: ");
+            put!(&mut self.text, " run jobs, and {queued} more are queued: ");
         }
         if verdict.affected > 0 && links.iter().all(|link| link.why == Why::End) {
-            let snapshot = self.snapshot;
-            let actors: Vec<_> = links.iter().map(|link| &snapshot.actors[link.actor]).collect();
-            self.list(&actors);
+            self.list(links);
             self.put(if links.len() == 1 { " has run for " } else { " have run for " });
-            let times = actors.iter().map(|actor| actor.unchanged_for);
-            push_duration(&mut self.text, times.min().unwrap_or_default());
+            let shortest = self.times(links).0;
+            push_duration(&mut self.text, shortest);
             self.put(" or longer");
         } else {
             self.cycle(links, index);
@@ -502,9 +521,7 @@ impl<'a> Line<'a> {
         if is_cycle && links.len() > 1 {
             self.cycle(links, index);
         } else {
-            let snapshot = self.snapshot;
-            let actors: Vec<_> = links.iter().map(|link| &snapshot.actors[link.actor]).collect();
-            self.list(&actors);
+            self.list(links);
             self.put(" cannot go on");
         }
     }
@@ -535,15 +552,15 @@ impl<'a> Line<'a> {
                     self.put(" has not returned from a poll for ")
                 }
                 (_, usize::MAX) => self.put(" has blocked its thread for "),
-                (_, index) => put!(self.text, " has blocked worker {index} for "),
+                (_, index) => put!(&mut self.text, " has blocked worker {index} for "),
             }
             push_duration(&mut self.text, worker.stuck_for.unwrap_or_default());
             if let Some(thread) = &worker.thread {
-                put!(self.text, " ({thread})");
+                put!(&mut self.text, " ({thread})");
             }
         }
         if let more @ 1.. = count.saturating_sub(LISTED_MAX) {
-            put!(self.text, "; and {more} more");
+            put!(&mut self.text, "; and {more} more");
         }
     }
 
@@ -554,7 +571,7 @@ impl<'a> Line<'a> {
         introduce(&mut self.text, &self.snapshot.actors[link.actor]);
         let is_granted = matches!(link.why, Why::Waits { is_granted: true, .. });
         self.put(if is_granted { " was granted " } else { " holds " });
-        put!(self.text, "{} {}", noun(*kind), self.names.number(*lock));
+        put!(&mut self.text, "{} {}", noun(*kind), self.names.number(*lock));
         self.put(if is_granted { ", has not polled the future that has it, and" } else { " and" });
         self.why(link.why);
     }
@@ -577,6 +594,6 @@ impl<'a> Line<'a> {
             _ if count == 1 => "more waits for this",
             _ => "more wait for this",
         };
-        put!(self.text, "; {count} {what}");
+        put!(&mut self.text, "; {count} {what}");
     }
 }

@@ -4,12 +4,10 @@
 //! All of these may end by themselves, so none is certain.
 
 use super::graph::{Index, Node};
-use super::{
-    CROWD, Draft, Extra, Grade, LONG, Link, Member, SPIN_POLLS, UNCHANGED_MIN, Verdict,
-    VerdictKind, Why,
-};
+use super::{CROWD, Draft, Extra, LONG, Link, SPIN_POLLS, UNCHANGED_MIN, VerdictKind, Why};
 use crate::census::snapshot::{Actor, ActorKind, ActorState, Flavor, Snapshot};
-use crate::census::sort::sort_by_key;
+use crate::census::sort::{Row, sort_by_key, sort_rows};
+use std::time::Duration;
 use wakeful_base::waiting::WaitKind;
 
 pub(super) fn find(snapshot: &Snapshot, index: &Index, drafts: &mut Vec<Draft>) {
@@ -17,15 +15,6 @@ pub(super) fn find(snapshot: &Snapshot, index: &Index, drafts: &mut Vec<Draft>) 
     turns(snapshot, drafts);
     long_holds(snapshot, index, drafts);
     full_pools(snapshot, drafts);
-}
-
-fn draft(snapshot: &Snapshot, kind: VerdictKind, links: Vec<Link>, extra: Extra) -> Draft {
-    let actor = |link: &Link| &snapshot.actors[link.actor];
-    let members = links.iter().map(|link| Member::new(actor(link), link.why)).collect();
-    let grade = Grade::Likely;
-    let (objects, text) = (Vec::new(), String::new());
-    let verdict = Verdict { kind, grade, members, objects, affected: 0, text };
-    Draft { verdict, links, extra }
 }
 
 /// Whether an earlier verdict has this actor in it.
@@ -37,21 +26,33 @@ fn end(actor: Node) -> Link {
     Link { actor: actor as usize, why: Why::End }
 }
 
+/// Sorts links by the ids of their actors.
+#[inline(never)]
+fn sort_links(snapshot: &Snapshot, links: &mut [Link]) {
+    sort_by_key(links, |link| snapshot.actors[link.actor].id);
+}
+
 fn blocked_workers(snapshot: &Snapshot, index: &Index, drafts: &mut Vec<Draft>) {
     for (at, runtime) in snapshot.runtimes.iter().enumerate() {
-        let workers = || snapshot.workers.iter().filter(|worker| worker.runtime == runtime.id);
-        let stuck = || workers().filter(|w| w.stuck_for.is_some_and(|time| time >= LONG));
-        if stuck().next().is_none() {
+        let mut links = Vec::new();
+        let mut has_stuck = false;
+        for worker in snapshot.workers.iter().filter(|worker| worker.runtime == runtime.id) {
+            if worker.stuck_for.is_some_and(|time| time >= LONG) {
+                has_stuck = true;
+                if let Some(task) = worker.task.and_then(|task| index.actor(task)) {
+                    links.push(end(task));
+                }
+            }
+        }
+        if !has_stuck {
             continue;
         }
-        let tasks = stuck().filter_map(|worker| worker.task.and_then(|task| index.actor(task)));
-        let mut links: Vec<Link> = tasks.map(end).collect();
         // Which of the workers a task is on says nothing, and varies.
-        links.sort_by_key(|link| snapshot.actors[link.actor].id);
+        sort_links(snapshot, &mut links);
         if !links.is_empty() && links.iter().all(|link| is_explained(drafts, link.actor)) {
             continue;
         }
-        let mut draft = draft(snapshot, VerdictKind::BlockedWorker, links, Extra::Runtime(at));
+        let mut draft = Draft::new(snapshot, VerdictKind::BlockedWorker, links, Extra::Runtime(at));
         let is_behind =
             |actor: &&Actor| actor.runtime == runtime.id && actor.state == ActorState::Queued;
         draft.verdict.affected = snapshot.actors.iter().filter(is_behind).count();
@@ -82,83 +83,89 @@ fn turns(snapshot: &Snapshot, drafts: &mut Vec<Draft>) {
                 starved.push(end(node));
             }
         }
-        let by_id = |link: &Link| snapshot.actors[link.actor].id;
-        sort_by_key(&mut spinning, by_id);
-        sort_by_key(&mut starved, by_id);
+        sort_links(snapshot, &mut spinning);
+        sort_links(snapshot, &mut starved);
         if !spinning.is_empty() {
             let extra = Extra::Starved(starved.len());
             let affected = starved.len();
-            let mut draft = draft(snapshot, VerdictKind::SpinningTask, spinning, extra);
+            let mut draft = Draft::new(snapshot, VerdictKind::SpinningTask, spinning, extra);
             draft.verdict.affected = affected;
             drafts.push(draft);
         } else if !starved.is_empty() {
-            drafts.push(draft(snapshot, VerdictKind::StarvedTask, starved, Extra::Runtime(at)));
+            drafts.push(Draft::new(
+                snapshot,
+                VerdictKind::StarvedTask,
+                starved,
+                Extra::Runtime(at),
+            ));
         }
     }
 }
 
 /// What a waiting actor waits for, if that is only time, I/O, a signal or a process.
+#[inline(never)]
 fn outside_wait(actor: &Actor) -> Option<(WaitKind, u64)> {
     use WaitKind::*;
     let is_outside = |kind: WaitKind| matches!(kind, Time | IoRead | IoWrite | Signal | Process);
     if actor.state != ActorState::Waiting {
         return None;
     }
-    let waits = match &actor.leaves {
-        Some(answer) => {
-            let leaf = answer.leaves.first()?;
-            let are_outside = answer.leaves.iter().all(|leaf| is_outside(leaf.kind));
-            are_outside.then_some((leaf.kind, leaf.detail))
-        }
-        None => actor.last.map(|last| (last.kind, last.detail)),
+    let waits = if actor.leaves.is_some() {
+        let leaf = actor.leaves().first()?;
+        (leaf.kind, leaf.detail)
+    } else {
+        actor.last()?
     };
-    waits.filter(|waits| is_outside(waits.0))
+    let are_outside = actor.leaves().iter().all(|leaf| is_outside(leaf.kind));
+    (are_outside && is_outside(waits.0)).then_some(waits)
 }
 
 fn long_holds(snapshot: &Snapshot, index: &Index, drafts: &mut Vec<Draft>) {
-    // Holder, kind, lock, waiter.
-    let mut waits: Vec<(Node, WaitKind, u64, Node, bool)> = Vec::new();
+    // Holder, lock, waiter, and the number of the waiter's leaf.
+    let mut waits: Vec<Row> = Vec::new();
     for (waiter, actor) in (0..).zip(&snapshot.actors) {
         if actor.state != ActorState::Waiting {
             continue;
         }
-        for leaf in actor.leaves.iter().flat_map(|answer| &answer.leaves) {
+        for (number, leaf) in (0..).zip(actor.leaves()) {
             let Some(held) = &leaf.details.holder else { continue };
-            let Some(holder) = index.holder(held).filter(|holder| *holder != waiter) else {
-                continue;
-            };
-            if outside_wait(&snapshot.actors[holder as usize]).is_some() {
-                waits.push((holder, leaf.kind, leaf.detail, waiter, held.is_granted));
+            let Some(holder) = index.holder(held) else { continue };
+            if holder != waiter && outside_wait(&snapshot.actors[holder as usize]).is_some() {
+                waits.push([holder.into(), leaf.detail, waiter.into(), number]);
             }
         }
     }
-    sort_by_key(&mut waits, |wait| (wait.0, wait.2, wait.3));
-    for same in waits.chunk_by(|a, b| (a.0, a.2) == (b.0, b.2)) {
-        let (holder, kind, lock, _, is_granted) = same[0];
+    sort_rows(&mut waits);
+    for same in waits.chunk_by(|a, b| a[..2] == b[..2]) {
+        let [holder, lock, waiter, leaf] = same[0];
         let actor = &snapshot.actors[holder as usize];
-        let times = same.iter().map(|wait| snapshot.actors[wait.3 as usize].unchanged_for);
         // The time of the longest wait. The holder has to have waited for as long.
-        let waited = times.max().unwrap_or_default().min(actor.unchanged_for);
-        if waited < if same.len() >= CROWD { UNCHANGED_MIN } else { LONG } {
+        let mut waited = Duration::ZERO;
+        for wait in same {
+            waited = waited.max(snapshot.actors[wait[2] as usize].unchanged_for);
+        }
+        let limit = if same.len() >= CROWD { UNCHANGED_MIN } else { LONG };
+        if waited.min(actor.unchanged_for) < limit {
             continue;
         }
         let Some((waits_for, detail)) = outside_wait(actor) else { continue };
+        let leaf = &snapshot.actors[waiter as usize].leaves()[leaf as usize];
+        let kind = leaf.kind;
         let why = Why::Waits {
             kind: waits_for,
             detail,
-            is_granted,
+            is_granted: leaf.details.holder.is_some_and(|holder| holder.is_granted),
             has_holder: true,
             has_own_waker: true,
         };
         let link = Link { actor: holder as usize, why };
-        let mut draft = draft(snapshot, VerdictKind::HeldAcrossWait, vec![link], Extra::None);
+        let mut draft = Draft::new(snapshot, VerdictKind::HeldAcrossWait, vec![link], Extra::None);
         draft.verdict.objects.push((kind, lock));
         // Of those that wait alike, only some were asked.
-        let unasked = snapshot.actors.iter().filter(|actor| {
-            let last = actor.last.filter(|_| actor.leaves.is_none());
-            last.is_some_and(|last| (last.kind, last.detail) == (kind, lock))
-        });
-        draft.verdict.affected = same.len() + unasked.count();
+        draft.verdict.affected = same.len();
+        for actor in snapshot.actors.iter().filter(|actor| actor.leaves.is_none()) {
+            draft.verdict.affected += usize::from(actor.last() == Some((kind, lock)));
+        }
         drafts.push(draft);
     }
 }
@@ -173,20 +180,21 @@ fn full_pools(snapshot: &Snapshot, drafts: &mut Vec<Draft>) {
             draft.verdict.kind == VerdictKind::PoolExhausted
                 && matches!(draft.extra, Extra::Runtime(other) if other == at)
         };
-        let jobs = || {
-            (0..).zip(&snapshot.actors).filter(|(_, actor)| {
-                actor.kind == ActorKind::BlockingJob
-                    && actor.runtime == runtime.id
-                    && actor.state != ActorState::Queued
-            })
-        };
-        let are_long = jobs().all(|(_, job)| job.unchanged_for >= LONG);
-        if drafts.iter().any(is_explained) || !are_long || jobs().next().is_none() {
+        let (mut links, mut are_long) = (Vec::new(), true);
+        for (node, actor) in (0..).zip(&snapshot.actors) {
+            if actor.kind == ActorKind::BlockingJob
+                && actor.runtime == runtime.id
+                && actor.state != ActorState::Queued
+            {
+                links.push(end(node));
+                are_long &= actor.unchanged_for >= LONG;
+            }
+        }
+        if drafts.iter().any(is_explained) || !are_long || links.is_empty() {
             continue;
         }
-        let mut links: Vec<Link> = jobs().map(|(node, _)| end(node)).collect();
-        sort_by_key(&mut links, |link| snapshot.actors[link.actor].id);
-        let mut draft = draft(snapshot, VerdictKind::PoolExhausted, links, Extra::Runtime(at));
+        sort_links(snapshot, &mut links);
+        let mut draft = Draft::new(snapshot, VerdictKind::PoolExhausted, links, Extra::Runtime(at));
         draft.verdict.affected = blocking.queued;
         drafts.push(draft);
     }

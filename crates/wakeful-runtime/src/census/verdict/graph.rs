@@ -17,7 +17,7 @@
 
 use super::UNCHANGED_MIN;
 use crate::census::snapshot::{Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot};
-use crate::census::sort::{sort, sort_by_key};
+use crate::census::sort::{Row, find_row, rows_from, sort_by_key, sort_numbers, sort_rows};
 use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::{Holder, Leaf, LeafDetails, WaitKind};
 
@@ -37,20 +37,20 @@ pub(super) const NONE: Node = Node::MAX;
 
 /// Tables to find actors and objects by their ids.
 pub(super) struct Index {
-    by_id: Vec<(u64, Node)>,
-    /// By the lower half of the id, and whether it is that of a thread.
-    by_low: Vec<((bool, u32), Node)>,
+    by_id: Vec<Row>,
+    /// By [`low_id`].
+    by_low: Vec<Row>,
     /// The jobs that run, with the actor of the `block_on` that their thread is in.
-    threads_of_jobs: Vec<(u64, Node)>,
+    threads_of_jobs: Vec<Row>,
     /// Waiting `block_on`s by the kernel's id of their thread.
-    by_thread: Vec<(u32, Node)>,
-    runtimes: Vec<(u64, Node)>,
+    by_thread: Vec<Row>,
+    runtimes: Vec<Row>,
     /// The semaphores and locks of which holders are recorded.
     pub(super) objects: Vec<u64>,
     /// The rwlocks at which readers wait that no writer holds.
     queues: Vec<u64>,
-    /// The holders that asked actors have named, by the locks.
-    holders: Vec<(u64, Holder)>,
+    /// The leaves that name a holder: the lock, the holder's id, the actor, the number of the leaf.
+    holders: Vec<Row>,
 }
 
 impl Index {
@@ -66,56 +66,74 @@ impl Index {
             holders: Vec::new(),
         };
         for (node, actor) in (0..).zip(&snapshot.actors) {
-            index.by_id.push((actor.id, node));
-            index.by_low.push(((actor.id & THREAD_ID != 0, actor.id as u32), node));
+            index.by_id.push([actor.id, node, 0, 0]);
+            index.by_low.push([low_id(actor.id & THREAD_ID != 0, actor.id as u32), node, 0, 0]);
             if let (ActorKind::Thread { job }, ActorState::Waiting) = (actor.kind, actor.state) {
-                index.threads_of_jobs.extend(job.map(|job| (job, node)));
-                index.by_thread.extend(actor.thread.as_ref().map(|thread| (thread.0, node)));
+                if let Some(job) = job {
+                    index.threads_of_jobs.push([job, node, 0, 0]);
+                }
+                if let Some(thread) = &actor.thread {
+                    index.by_thread.push([thread.0.into(), node, 0, 0]);
+                }
             }
-            let queued = leaves_of(actor).filter(|leaf| is_behind_writer(leaf));
-            index.queues.extend(queued.map(|leaf| leaf.detail));
-            let held =
-                leaves_of(actor).filter_map(|leaf| Some((leaf.detail, leaf.details.holder?)));
-            index.holders.extend(held);
+            for (number, leaf) in (0..).zip(actor.leaves()) {
+                if let Some(holder) = &leaf.details.holder {
+                    index.holders.push([leaf.detail, holder.id_low.into(), node, number]);
+                } else if leaf.kind == WaitKind::RwLockRead {
+                    // No writer holds the lock, so one is queued before the reader.
+                    index.queues.push(leaf.detail);
+                }
+            }
         }
-        index.runtimes.extend((0..).zip(&snapshot.runtimes).map(|(node, rt)| (rt.id, node)));
+        for (node, runtime) in (0..).zip(&snapshot.runtimes) {
+            index.runtimes.push([runtime.id, node, 0, 0]);
+        }
         if snapshot.holdings.are_complete {
-            let held = snapshot.holdings.permits.iter().filter(|held| held.count > 0);
-            index.objects.extend(held.map(|held| held.object));
+            for held in snapshot.holdings.permits.iter().filter(|held| held.count > 0) {
+                index.objects.push(held.object);
+            }
         }
-        sort(&mut index.by_id, |a, b| a < b);
-        sort(&mut index.by_low, |a, b| a < b);
-        sort(&mut index.threads_of_jobs, |a, b| a < b);
-        sort(&mut index.by_thread, |a, b| a < b);
-        sort(&mut index.runtimes, |a, b| a < b);
-        sort(&mut index.objects, |a, b| a < b);
-        index.objects.dedup();
-        sort(&mut index.queues, |a, b| a < b);
-        index.queues.dedup();
-        sort_by_key(&mut index.holders, |held| (held.0, held.1.id_low));
+        for table in [
+            &mut index.by_id,
+            &mut index.by_low,
+            &mut index.threads_of_jobs,
+            &mut index.by_thread,
+            &mut index.runtimes,
+            &mut index.holders,
+        ] {
+            sort_rows(table);
+        }
+        sort_numbers(&mut index.objects);
+        sort_numbers(&mut index.queues);
         index
     }
 
     /// Returns the actor with this id.
+    #[inline(never)]
     pub(super) fn actor(&self, id: u64) -> Option<Node> {
         get(&self.by_id, id)
     }
 
     /// Returns the actor that holds a lock, if that is clear.
+    #[inline(never)]
     pub(super) fn holder(&self, holder: &Holder) -> Option<Node> {
         if holder.id_low == 0 {
             return None;
         }
-        let key = (holder.is_thread, holder.id_low);
-        let start = self.by_low.partition_point(|entry| entry.0 < key);
-        match self.by_low[start..] {
-            // Two that live at the same time have the same lower half.
-            [first, second, ..] if first.0 == key && second.0 == key => None,
-            [first, ..] if first.0 == key => Some(first.1),
-            _ => None,
-        }
+        let key = low_id(holder.is_thread, holder.id_low);
+        let [first, rest @ ..] = rows_from(&self.by_low, key) else { return None };
+        // Two that live at the same time may have the same lower half.
+        let is_alone = rest.first().is_none_or(|second| second[0] != key);
+        (first[0] == key && is_alone).then_some(first[1] as Node)
     }
 
+    /// Returns a holder of this lock that an asked actor has named.
+    fn named_holder(&self, snapshot: &Snapshot, lock: u64) -> Option<Holder> {
+        let [_, _, actor, leaf] = find_row(&self.holders, lock)?;
+        snapshot.actors[*actor as usize].leaves()[*leaf as usize].details.holder
+    }
+
+    #[inline(never)]
     pub(super) fn runtime(&self, id: u64) -> Option<Node> {
         get(&self.runtimes, id)
     }
@@ -129,24 +147,19 @@ impl Index {
         match (actor.kind, &actor.thread) {
             (ActorKind::Thread { .. }, _) => None,
             (ActorKind::BlockingJob, _) => get(&self.threads_of_jobs, actor.id),
-            (_, Some(thread)) => get(&self.by_thread, thread.0),
+            (_, Some(thread)) => get(&self.by_thread, thread.0.into()),
             (_, None) => None,
         }
     }
 }
 
-fn leaves_of(actor: &Actor) -> impl Iterator<Item = &Leaf> {
-    actor.leaves.iter().flat_map(|answer| &answer.leaves)
+/// What a lock keeps of its holder's id.
+fn low_id(is_thread: bool, low: u32) -> u64 {
+    u64::from(is_thread) << 32 | u64::from(low)
 }
 
-/// Whether a leaf waits for a read lock that no writer holds: then one is queued before it.
-fn is_behind_writer(leaf: &Leaf) -> bool {
-    leaf.kind == WaitKind::RwLockRead && leaf.details.holder.is_none()
-}
-
-fn get<K: Ord + Copy>(table: &[(K, Node)], key: K) -> Option<Node> {
-    let at = table.partition_point(|entry| entry.0 < key);
-    table.get(at).filter(|entry| entry.0 == key).map(|entry| entry.1)
+fn get(table: &[Row], key: u64) -> Option<Node> {
+    find_row(table, key).map(|row| row[1] as Node)
 }
 
 /// That a giver may wake a waiter.
@@ -278,6 +291,7 @@ impl<'a> Graph<'a> {
         !self.alive[node as usize]
     }
 
+    #[inline(never)]
     fn edge(&mut self, giver: Node, waiter: Node, leaf: u32) {
         self.edges.push(Edge { giver, waiter, leaf });
     }
@@ -285,11 +299,7 @@ impl<'a> Graph<'a> {
     /// Adds what may act and is no actor.
     fn add_world(&mut self) {
         let snapshot = self.snapshot;
-        let outside = |runtime: &RuntimeState| runtime.has_outside_events && self.is_strict();
-        if snapshot.user_threads > 0
-            || snapshot.is_incomplete
-            || snapshot.runtimes.iter().any(outside)
-        {
+        if snapshot.user_threads > 0 || snapshot.is_incomplete {
             self.seeds.push(self.any());
         }
     }
@@ -440,7 +450,7 @@ impl<'a> Graph<'a> {
                     }
                 }
             }
-            for leaf in leaves_of(actor).filter(|leaf| leaf.details.holder.is_none()) {
+            for leaf in actor.leaves().iter().filter(|leaf| leaf.details.holder.is_none()) {
                 if let Ok(queue) = self.index.queues.binary_search(&leaf.detail) {
                     let (known, all, has_writer) = &mut counts[queue];
                     *known += 1;
@@ -499,9 +509,7 @@ impl<'a> Graph<'a> {
             },
             Wait::LastNote(kind, detail) => {
                 // Another waiter may have been asked for the holder.
-                let holders = &self.index.holders;
-                let at = holders.partition_point(|held| held.0 < detail);
-                let held = holders.get(at).filter(|held| held.0 == detail).map(|held| held.1);
+                let held = self.index.named_holder(self.snapshot, detail);
                 let details = LeafDetails { holder: held, ..LeafDetails::default() };
                 match self.add_givers(actor, waiter, kind, detail, &details, LAST_NOTE) {
                     Givers::Outside => self.seeds.push(waiter),
@@ -671,11 +679,12 @@ impl<'a> Graph<'a> {
         self.alive = vec![false; self.needs.len()];
         sort_by_key(&mut self.edges, |edge| (edge.giver, edge.waiter, edge.leaf));
         let any = self.any();
-        let mut reached = std::mem::take(&mut self.seeds);
-        sort(&mut reached, |a, b| a < b);
-        reached.dedup();
-        for node in &reached {
-            self.alive[*node as usize] = true;
+        let mut reached = Vec::new();
+        for &node in &self.seeds {
+            // Once only: each edge counts once.
+            if !std::mem::replace(&mut self.alive[node as usize], true) {
+                reached.push(node);
+            }
         }
         while let Some(node) = reached.pop() {
             if node < any && !self.alive[any as usize] {
@@ -698,10 +707,12 @@ impl<'a> Graph<'a> {
 /// Counts the leaves that registered the task's own waker. Leaves that are alike count once: a loop
 /// may have polled the same one twice, and dropped the first.
 fn distinct(leaves: &[Leaf]) -> usize {
-    let is_own = |leaf: &&Leaf| leaf.has_own_waker;
     let is_like = |a: &Leaf, b: &Leaf| (a.kind, a.detail, a.stack) == (b.kind, b.detail, b.stack);
-    let is_first = |(at, leaf): &(usize, &Leaf)| {
-        !leaves[..*at].iter().filter(is_own).any(|before| is_like(before, leaf))
-    };
-    leaves.iter().enumerate().filter(|(_, leaf)| leaf.has_own_waker).filter(is_first).count()
+    let mut count = 0;
+    for (at, leaf) in leaves.iter().enumerate() {
+        let mut before = leaves[..at].iter();
+        let is_known = before.any(|before| before.has_own_waker && is_like(before, leaf));
+        count += usize::from(leaf.has_own_waker && !is_known);
+    }
+    count
 }

@@ -83,7 +83,7 @@ fn put_leaf(json: &mut Writer, leaf: &Leaf, names: &mut Names) {
 
 fn put_stack(json: &mut Writer, leaf: &Leaf, resolved: &Resolved, root: &str) {
     json.name("stack").open('[');
-    for frame in resolved.get(leaf.stack).iter().flat_map(|frames| &frames.lines) {
+    for frame in resolved.get(leaf.stack) {
         put_frame(json, frame, root);
     }
     json.close(']');

@@ -33,7 +33,7 @@ impl CurrentThread {
     pub(crate) fn advance_walk(&self) -> bool {
         while self.walk.is_requested() {
             let mut has_stepped = false;
-            self.walk.step(|visit| {
+            self.walk.step(&mut |visit| {
                 if let Some(free) = &mut self.core_slot.lock().core {
                     visit(&mut free.core.owned);
                     has_stepped = true;
@@ -48,20 +48,22 @@ impl CurrentThread {
         true
     }
 
-    /// Ends the walk. Returns the tasks, some of them more than once, and whether these are all.
+    /// Ends the walk. Appends the tasks, some of them more than once, and returns whether these are
+    /// all.
     ///
     /// Some of the tasks that have never run are among them, if no thread drives the scheduler.
-    pub(crate) fn finish_walk(&self) -> (Vec<Retained>, bool) {
-        let (mut tasks, is_done) = self.walk.finish();
-        tasks.append(&mut self.inject.retain_some(NEW_TASKS_MAX));
-        let mut ready = Vec::with_capacity(NEW_TASKS_MAX);
+    pub(crate) fn finish_walk(&self, tasks: &mut Vec<Retained>) -> bool {
+        let is_done = self.walk.finish(tasks);
+        self.inject.retain_some(NEW_TASKS_MAX, tasks);
+        // Before the lock: the allocator may be user code.
+        tasks.reserve(NEW_TASKS_MAX);
         if let Some(free) = &self.core_slot.lock().core {
-            let queued = free.core.ready.iter().take(NEW_TASKS_MAX);
-            // SAFETY: the queue entry keeps the task alive.
-            ready.extend(queued.map(|runnable| unsafe { Retained::new(runnable.task()) }));
+            for runnable in free.core.ready.iter().take(NEW_TASKS_MAX) {
+                // SAFETY: the queue entry keeps the task alive.
+                tasks.push(unsafe { Retained::new(runnable.task()) });
+            }
         }
-        tasks.append(&mut ready);
-        (tasks, is_done)
+        is_done
     }
 
     /// Returns the task that the driving thread polls, the place where it was spawned, and a number

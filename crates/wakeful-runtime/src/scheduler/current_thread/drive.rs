@@ -507,7 +507,7 @@ impl DriveContext {
     /// Makes a step of the walk that a census has requested.
     #[cold]
     fn walk_tasks(&self) {
-        self.scheduler.walk.step(|visit| self.with_core(|core| visit(&mut core.owned)));
+        self.scheduler.walk.step(&mut |visit| self.with_core(|core| visit(&mut core.owned)));
     }
 
     /// Waits in the driver until something happens. A paused clock is moved to the next timer

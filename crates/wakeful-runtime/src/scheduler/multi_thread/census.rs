@@ -15,8 +15,7 @@ use super::MultiThread;
 use super::lease::UserCode;
 use super::worker_thread::WorkerThread;
 use crate::stall::OsThread;
-use crate::task_walk::{ListWalk, NEW_TASKS_MAX};
-use std::time::Instant;
+use crate::task_walk::{ListWalk, NEW_TASKS_MAX, StuckThread};
 use wakeful_task::Retained;
 
 /// How many steps of the worker's loop there are between two steps of a walk, at most.
@@ -31,24 +30,12 @@ pub(crate) struct Walked {
     pub(crate) is_incomplete: bool,
 }
 
-/// A thread in user code, which may be stuck there.
-pub(crate) struct StuckThread {
-    /// `None` if the thread's lease was revoked.
-    pub(crate) worker: Option<usize>,
-    /// The thread runs other user code by now if this has changed.
-    pub(crate) progress: u64,
-    pub(crate) task: Option<Retained>,
-    pub(crate) since: Option<Instant>,
-    /// What the operating system says of the thread.
-    pub(crate) thread: Option<String>,
-}
-
 impl WorkerThread {
     /// Makes a step of the walk that is requested. The next step comes after some more tasks.
     #[cold]
     pub(super) fn walk_tasks(&self) {
         let walk = &self.worker().walk;
-        walk.step(|visit| {
+        walk.step(&mut |visit| {
             if let Some(mut core) = self.enter() {
                 visit(&mut core.owned);
             }
@@ -92,14 +79,14 @@ impl MultiThread {
     /// Makes a step for a worker whose thread does not come to it. Returns false if it may.
     fn step_instead(&self, worker: &super::Worker, is_overdue: bool) -> bool {
         let mut has_stepped = false;
-        worker.walk.step(|visit| {
+        worker.walk.step(&mut |visit| {
             has_stepped = worker.with_vacant_core(|core| visit(&mut core.owned)).is_some();
         });
         if has_stepped || !is_overdue {
             return has_stepped;
         }
         let Ok(_suspended) = worker.lease_slot.suspend() else { return false };
-        worker.walk.step(|visit| {
+        worker.walk.step(&mut |visit| {
             // SAFETY: the holder cannot enter a core section while `_suspended` exists, and the
             // slot's lock keeps other threads out. The visit runs no user code.
             worker.core.with_mut(|core| visit(unsafe { &mut (*core).owned }));
@@ -111,31 +98,41 @@ impl MultiThread {
     pub(crate) fn finish_walk(&self) -> Walked {
         let mut walked = Walked::default();
         for (index, worker) in self.workers.iter().enumerate() {
-            let (tasks, is_done) = worker.walk.finish();
-            walked.tasks.extend(tasks);
-            walked.is_incomplete |= !is_done;
-            walked.stuck.extend(self.stuck_thread(index));
+            walked.is_incomplete |= !worker.walk.finish(&mut walked.tasks);
+            self.add_stuck_thread(index, &mut walked);
         }
         self.walk_shared(&mut walked);
-        walked.tasks.append(&mut self.inject.retain_some(NEW_TASKS_MAX));
+        self.inject.retain_some(NEW_TASKS_MAX, &mut walked.tasks);
         walked
     }
 
-    /// Returns what the thread of worker `index` does, if it is in user code.
-    fn stuck_thread(&self, index: usize) -> Option<StuckThread> {
+    /// Adds what the thread of worker `index` does, if it is in user code.
+    fn add_stuck_thread(&self, index: usize, walked: &mut Walked) {
         let worker = &self.workers[index];
-        let suspended = worker.lease_slot.suspend().ok()?;
-        let task = match suspended.user_code() {
+        // The allocator may be user code, which must not run while the lease is suspended.
+        walked.tasks.reserve(1);
+        let Ok(suspended) = worker.lease_slot.suspend() else { return };
+        let mut task = None;
+        if let UserCode::Poll(polled) = suspended.user_code() {
             // SAFETY: the task being polled is alive while the lease is suspended.
-            UserCode::Poll(task) => Some(unsafe { Retained::new(task) }),
-            UserCode::End(_) | UserCode::Callback => None,
-        };
+            let polled = unsafe { Retained::new(polled) };
+            task = Some(polled.id().as_u64());
+            // A task that is being polled for the first time is in no list.
+            walked.tasks.push(polled);
+        }
         let progress = worker.progress();
         let since = worker.wake_stamp.user_code_since(progress);
         let lease = suspended.lease().clone();
         drop(suspended);
-        let thread = lease.thread().map(OsThread::describe);
-        Some(StuckThread { worker: Some(index), progress, task, since, thread })
+        walked.stuck.push(StuckThread {
+            runtime: self.info.id.get(),
+            worker: Some(index),
+            progress,
+            task,
+            since,
+            thread: lease.thread().map(OsThread::describe),
+            is_same_poll: true,
+        });
     }
 
     /// Lists the tasks that are in no worker's list.
@@ -143,9 +140,9 @@ impl MultiThread {
         let walk = ListWalk::new();
         walk.request();
         while walk.is_requested() {
-            walk.step(|visit| visit(&mut self.shared_tasks.lock().tasks));
+            walk.step(&mut |visit| visit(&mut self.shared_tasks.lock().tasks));
         }
-        walked.tasks.extend(walk.finish().0);
+        walk.finish(&mut walked.tasks);
         let mut detached = Vec::new();
         let shared_tasks = self.shared_tasks.lock();
         for other in &shared_tasks.detached {
@@ -157,15 +154,16 @@ impl MultiThread {
         for (task, revoked) in detached {
             if let Some(lease) = revoked {
                 walked.stuck.push(StuckThread {
+                    runtime: self.info.id.get(),
                     worker: None,
                     progress: 0,
-                    task: Some(task),
+                    task: Some(task.id().as_u64()),
                     since: lease.stuck_since(),
                     thread: lease.thread().map(OsThread::describe),
+                    is_same_poll: true,
                 });
-            } else {
-                walked.tasks.push(task);
             }
+            walked.tasks.push(task);
         }
     }
 

@@ -129,7 +129,7 @@ impl LocalTasks {
     #[inline]
     pub(super) unsafe fn walk_if_requested(&self) {
         if self.walk.is_requested() {
-            self.walk.step(|visit| {
+            self.walk.step(&mut |visit| {
                 // SAFETY: by contract.
                 unsafe { self.with_core(|core| visit(&mut core.owned)) }
             });

@@ -30,7 +30,6 @@ pub(crate) fn runtime(id: u64, flavor: Flavor) -> RuntimeState {
         thread: None,
         queued: 0,
         blocking: BlockingState { busy: 0, threads_max: 512, queued: 0 },
-        has_outside_events: false,
     }
 }
 

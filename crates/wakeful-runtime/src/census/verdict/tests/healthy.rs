@@ -117,13 +117,6 @@ fn a_listening_socket() {
 }
 
 #[test]
-fn registered_descriptors_that_no_leaf_waits_for() {
-    let mut snapshot = world(vec![main_waits([leaf(WaitKind::Notify, A)])]);
-    snapshot.runtimes[0].has_outside_events = true;
-    assert_found(&snapshot, &[(AllAsleep, Likely, &[MAIN], 0)]);
-}
-
-#[test]
 fn a_semaphore_used_as_a_notification() {
     // No permit exists until task 2 adds one.
     let actors = vec![task(1, [permits(A, 1)]), task(2, [time()])];
