@@ -118,7 +118,8 @@ fn outcomes_of(
     let dir = package::lay_out(suite, backend, &list_path(suite, "lock"))?;
     println!("    {} {}: {} test files", suite.name, suite.version, files.len());
     let built = build::test_files(&dir, &target_dir(), &files, suite.rustflags)?;
-    let outcomes = process::run_all(&dir, built, request.time_limit, &|_, _| false)?;
+    let skips = |file: &str, test: Option<&str>| suite.leaves_out(file, test);
+    let outcomes = process::run_all(&dir, built, request.time_limit, &skips)?;
     if let Some(path) = &request.json {
         fs::write(path, outcomes.to_json(suite.name))
             .map_err(|e| format!("cannot write {}: {e}", path.display()))?;

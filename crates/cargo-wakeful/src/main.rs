@@ -117,7 +117,7 @@ fn run(call: &Invocation) -> Result<CargoExit, Stop> {
         print_note(format_args!("on {}, {}", drop_in.title(), drop_in.dir.display()));
         if doctor::is_unstable(&program) {
             print_note(
-                "note: `--cfg tokio_unstable` is set, and Wakeful has no histograms and no RngSeed.\n\
+                "note: `--cfg tokio_unstable` is set, and Wakeful has no task dumps of Tokio's.\n\
                  If an error below is about such an item: `cargo wakeful doctor` says what to do.",
             );
         }

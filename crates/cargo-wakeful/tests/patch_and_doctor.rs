@@ -175,7 +175,7 @@ fn the_doctor_finds_no_problem_in_a_program_that_moves_and_changes_nothing() {
 #[test]
 fn the_doctor_names_what_would_not_move_and_says_what_to_do() {
     let folder = program("ill", "tokio = { version = '=1.40.0', features = ['sync'] }");
-    folder.write("program/src/seed.rs", "use tokio::runtime::RngSeed;\n");
+    folder.write("program/src/dump.rs", "use tokio::runtime::dump::Dump;\n");
     folder
         .write("program/.cargo/config.toml", "[build]\nrustflags = ['--cfg', 'tokio_unstable']\n");
     lock(&folder, "1.40.0");
@@ -185,7 +185,7 @@ fn the_doctor_names_what_would_not_move_and_says_what_to_do() {
     let versions: Vec<&Value> = program.iter().filter(|it| it["check"] == "version").collect();
     assert_eq!(versions.len(), 2, "a version and a feature: {report:#}");
     assert!(versions.iter().all(|it| it["advice"].as_str().unwrap().contains("Relax")));
-    assert_eq!(finding(&report, "rng-seed").unwrap().0, "problem");
+    assert_eq!(finding(&report, "task-dump").unwrap().0, "problem");
     assert_eq!(finding(&report, "tokio_unstable").unwrap().0, "note");
     assert_eq!(report["problems"], 3, "{report:#}");
 }

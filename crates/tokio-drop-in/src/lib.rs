@@ -30,8 +30,8 @@
 //! | of Tokio's | there is |
 //! |---|---|
 //! | stable API | everything: paths, signatures, bounds, implementations |
-//! | features | all; `tracing`, `io-uring` and `schedule-latency` do nothing |
-//! | API behind `tokio_unstable` | task builders, hooks, dumps, most counters, without that flag |
+//! | features | all; `tracing` and `io-uring` do nothing |
+//! | API behind `tokio_unstable` | everything, without that flag |
 //!
 //! The modules also contain what only Wakeful has, such as `Builder::on_stall` and
 //! `RuntimeMetrics::stall_count`. A program that uses these no longer compiles on Tokio.

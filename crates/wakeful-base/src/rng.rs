@@ -62,6 +62,25 @@ pub fn with_thread_rng<R>(f: impl FnOnce(&FastRng) -> R) -> R {
     })
 }
 
+/// Gives this thread's generator another stream until dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct SeededThread {
+    before: Option<FastRng>,
+}
+
+/// Lets this thread's generator yield the numbers of `seed`, until the guard is dropped.
+pub fn seed_thread(seed: u64) -> SeededThread {
+    let seeded = Some(FastRng::from_seed(seed));
+    SeededThread { before: THREAD_RNG.with(|slot| slot.replace(seeded)) }
+}
+
+impl Drop for SeededThread {
+    fn drop(&mut self) {
+        THREAD_RNG.with(|slot| slot.set(self.before.take()));
+    }
+}
+
 #[cfg(all(test, not(wakeful_loom)))]
 mod tests {
     use super::*;
@@ -91,5 +110,20 @@ mod tests {
         }
         assert!(seen.iter().all(|&n| (1_500..2_500).contains(&n)), "{seen:?}");
         assert_eq!(rng.below(0), 0);
+    }
+
+    #[test]
+    fn a_seeded_thread_resumes_its_own_stream() {
+        let numbers = || with_thread_rng(|rng| (rng.next_u64(), rng.next_u64()));
+        let outer = seed_thread(1);
+        let first = numbers();
+        let inner = seed_thread(2);
+        assert_ne!(numbers(), first);
+        drop(inner);
+        let second = numbers();
+        drop(outer);
+        let again = seed_thread(1);
+        assert_eq!((numbers(), numbers()), (first, second));
+        drop(again);
     }
 }

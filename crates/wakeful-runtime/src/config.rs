@@ -1,11 +1,12 @@
 //! The settings of a runtime, as the builder passes them to the schedulers and the thread pool.
 
+use crate::metrics::{HistogramConfig, WorkerMetrics};
 use crate::stall::StallConfig;
 use crate::task_meta::TaskMeta;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wakeful_base::catch_panic::contain_panic;
-use wakeful_task::{Header, Runnable, recording};
+use wakeful_task::{Header, Polled, Runnable, recording};
 
 pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
 pub(crate) type TaskCallback = Arc<dyn Fn(&TaskMeta<'_>) + Send + Sync>;
@@ -59,7 +60,80 @@ pub(crate) struct Config {
     pub before_park: Option<Callback>,
     pub after_unpark: Option<Callback>,
     pub hooks: TaskHooks,
+    pub histograms: HistogramConfig,
+    /// What schedule latencies are measured from, if they are.
+    pub schedule_epoch: Option<Instant>,
     pub stall: StallConfig,
+}
+
+impl Config {
+    /// Notes whether there is more to do for polls and spawns, for all runtimes of the process.
+    pub(crate) fn announce(&self) {
+        let TaskHooks { spawn, before_poll, after_poll, .. } = &self.hooks;
+        let has_hooks = spawn.is_some() || before_poll.is_some() || after_poll.is_some();
+        if has_hooks || self.histograms.poll_times.is_some() || self.schedule_epoch.is_some() {
+            recording::note_hooks();
+        }
+    }
+
+    /// Records a new task if that is on, prepares it for [`note_scheduled`](Self::note_scheduled),
+    /// and calls the hook for it.
+    ///
+    /// No other thread may have a reference to the task yet.
+    #[cold]
+    pub(crate) fn observe_spawn(&self, runnable: &Runnable) {
+        runnable.record_spawn();
+        if self.schedule_epoch.is_some() {
+            runnable.keep_times();
+            self.note_scheduled(runnable);
+        }
+        call_for(&self.hooks.spawn, runnable);
+    }
+
+    /// Notes that a task is scheduled now, if schedule latencies are measured. The calling thread
+    /// holds the task's queue entry.
+    #[inline]
+    pub(crate) fn note_scheduled(&self, task: &Header) {
+        if let Some(epoch) = self.schedule_epoch {
+            note_scheduled_since(epoch, task);
+        }
+    }
+
+    /// Polls a task by `poll`. Calls the hooks before and after, and adds to the histograms.
+    #[cold]
+    pub(crate) fn observe_poll(
+        &self,
+        metrics: &WorkerMetrics,
+        runnable: Runnable,
+        poll: impl FnOnce(Runnable) -> Polled,
+    ) -> Polled {
+        let latency = self.schedule_epoch.and_then(|epoch| {
+            let scheduled_at = Duration::from_nanos(runnable.scheduled_at_ns()?);
+            Some(epoch.elapsed().saturating_sub(scheduled_at))
+        });
+        if let (Some(latency), Some(latencies)) = (latency, &metrics.schedule_latencies) {
+            latencies.add(latency);
+        }
+        call_for_poll(&self.hooks.before_poll, &runnable, latency);
+        let polled = match &metrics.poll_times {
+            None => poll(runnable),
+            Some(times) => {
+                let begun = Instant::now();
+                let polled = poll(runnable);
+                times.add(begun.elapsed());
+                polled
+            }
+        };
+        // SAFETY: `polled` holds the scheduler's reference to the task, whether the task is pending
+        // or has ended.
+        call_for_poll(&self.hooks.after_poll, unsafe { polled.task().as_ref() }, latency);
+        polled
+    }
+}
+
+#[cold]
+fn note_scheduled_since(epoch: Instant, task: &Header) {
+    task.note_scheduled(epoch.elapsed().as_nanos() as u64);
 }
 
 /// The callbacks at certain points of every task's life.
@@ -69,22 +143,6 @@ pub(crate) struct TaskHooks {
     pub before_poll: Option<TaskCallback>,
     pub after_poll: Option<TaskCallback>,
     pub terminate: Option<TaskCallback>,
-}
-
-impl TaskHooks {
-    /// Notes whether there are hooks, for all runtimes of the process.
-    pub(crate) fn announce(&self) {
-        if self.spawn.is_some() || self.before_poll.is_some() || self.after_poll.is_some() {
-            recording::note_hooks();
-        }
-    }
-
-    /// Records a new task if that is on, and calls the hook for it.
-    #[cold]
-    pub(crate) fn observe_spawn(&self, runnable: &Runnable) {
-        runnable.record_spawn();
-        call_for(&self.spawn, runnable);
-    }
 }
 
 /// Calls a hook, if it is set.
@@ -101,8 +159,13 @@ pub(crate) fn call(hook: &Option<Callback>) {
 /// Calls a hook with a view of `task`, as [`call`].
 #[inline]
 pub(crate) fn call_for(hook: &Option<TaskCallback>, task: &Header) {
+    call_for_poll(hook, task, None);
+}
+
+#[inline]
+fn call_for_poll(hook: &Option<TaskCallback>, task: &Header, latency: Option<Duration>) {
     if let Some(hook) = hook {
-        contain_panic(|| hook(&TaskMeta::new(task)));
+        contain_panic(|| hook(&TaskMeta::new(task, latency)));
     }
 }
 

@@ -54,6 +54,14 @@ pub(crate) trait WakeDriver: Send + Sync {
     fn wake(&self);
 }
 
+/// The counters of a driver with I/O.
+#[derive(Debug, Default)]
+pub(crate) struct IoCounts {
+    pub(crate) registered: u64,
+    pub(crate) deregistered: u64,
+    pub(crate) events: u64,
+}
+
 /// The limits on how many events are taken from the kernel at once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EventsMax {

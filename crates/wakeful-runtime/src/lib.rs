@@ -35,6 +35,7 @@ mod console;
 mod cpus;
 mod driver;
 mod metrics;
+mod rng_seed;
 pub mod runtime;
 mod scheduler;
 mod spin_budget;

@@ -47,8 +47,10 @@ mod dump;
 #[cfg(feature = "taskdump")]
 pub mod dump;
 mod handle;
+mod histogram_metrics;
 mod id;
 mod local_runtime;
+mod replaced_metrics;
 #[expect(clippy::module_inception, reason = "the file is named after the type in it")]
 mod runtime;
 mod runtime_metrics;
@@ -56,6 +58,11 @@ mod version_note;
 
 pub use crate::census::Hang;
 pub use crate::config::UnhandledPanic;
+pub use crate::metrics::{
+    HistogramConfiguration, HistogramScale, InvalidHistogramConfiguration, LogHistogram,
+    LogHistogramBuilder,
+};
+pub use crate::rng_seed::RngSeed;
 pub use crate::stall::{Stall, StallOutcome};
 pub use crate::task_meta::TaskMeta;
 pub use builder::Builder;

@@ -21,6 +21,8 @@ pub(crate) mod timer;
 
 use crate::blocking::{AtShutdown, Pool, Refused, Stopped, ThreadContext, blocking_task};
 use crate::driver::IoHandle;
+use crate::metrics::RemoteMetrics;
+use crate::rng_seed::Seeds;
 use crate::stall::StallState;
 use crate::timers::{ClockHold, TimeHandle};
 use block_on::{poll_to_end, with_root};
@@ -40,11 +42,13 @@ pub(crate) struct RuntimeInfo {
     pub(crate) name: Option<String>,
     pub(crate) io: IoHandle,
     pub(crate) time: Arc<TimeHandle>,
+    /// The seeds of its threads' random numbers, if the user has set one.
+    pub(crate) seeds: Option<Seeds>,
 }
 
 impl RuntimeInfo {
     pub(crate) fn new(name: Option<String>, io: IoHandle, time: Arc<TimeHandle>) -> RuntimeInfo {
-        RuntimeInfo { id: next_runtime_id(), name, io, time }
+        RuntimeInfo { id: next_runtime_id(), name, io, time, seeds: None }
     }
 }
 
@@ -96,7 +100,9 @@ impl SchedulerHandle {
             SchedulerHandle::CurrentThread(scheduler) => scheduler.drive(root, site),
             SchedulerHandle::MultiThread(scheduler) => {
                 let runtime = scheduler.info.id.get();
-                scheduler.stalls.while_pinned(None, || poll_to_end(root, site, runtime));
+                let metrics = scheduler.remote_metrics();
+                let drive = || poll_to_end(root, site, runtime, metrics);
+                scheduler.stalls.while_pinned(None, drive);
             }
         });
         match output {
@@ -256,6 +262,13 @@ impl SchedulerHandle {
         match self {
             SchedulerHandle::CurrentThread(scheduler) => &scheduler.stalls,
             SchedulerHandle::MultiThread(scheduler) => &scheduler.stalls,
+        }
+    }
+
+    pub(crate) fn remote_metrics(&self) -> &RemoteMetrics {
+        match self {
+            SchedulerHandle::CurrentThread(scheduler) => scheduler.remote_metrics(),
+            SchedulerHandle::MultiThread(scheduler) => scheduler.remote_metrics(),
         }
     }
 

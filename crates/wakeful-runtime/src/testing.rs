@@ -3,6 +3,7 @@
 use crate::blocking::Pool;
 use crate::config::{Config, TaskHooks, ThreadConfig, ThreadNaming, UnhandledPanic};
 use crate::driver::DriverParts;
+use crate::metrics::HistogramConfig;
 use crate::scheduler::current_thread::CurrentThread;
 use crate::scheduler::{RuntimeInfo, SchedulerHandle};
 use crate::stall::StallConfig;
@@ -158,6 +159,8 @@ pub(crate) fn plain_config() -> Config {
         before_park: None,
         after_unpark: None,
         hooks: TaskHooks::default(),
+        histograms: HistogramConfig::default(),
+        schedule_epoch: None,
         stall: StallConfig {
             after: Duration::ZERO,
             hands_off: false,

@@ -100,6 +100,25 @@ impl Header {
         self.origin.location()
     }
 
+    /// Makes the task keep the time at which it is scheduled.
+    #[cold]
+    pub fn keep_times(&self) {
+        self.origin.keep_times();
+    }
+
+    /// Notes when the task is scheduled, on a clock of the caller's choice, if it
+    /// [keeps](Self::keep_times) that.
+    ///
+    /// Only the holder of the task's queue entry may do so.
+    pub fn note_scheduled(&self, now_ns: u64) {
+        self.origin.note_scheduled(now_ns);
+    }
+
+    /// Returns when the task was scheduled last, if it [keeps](Self::keep_times) that.
+    pub fn scheduled_at_ns(&self) -> Option<u64> {
+        self.origin.scheduled_at_ns()
+    }
+
     /// Returns the task's name, if it has one.
     pub fn name(&self) -> Option<&str> {
         self.origin.name()

@@ -4,11 +4,11 @@
 //! more to keep. The lowest bits of the pointer tell what it points to.
 //!
 //! ```text
-//!            set_name                       record_or_install
-//!  Location ───────────▶ Named ─┐   ┌──────────────────────────────▶ Record
+//!        set_name, keep_times               record_or_install
+//!  Location ───────────▶ Kept ──┐   ┌──────────────────────────────▶ Record
 //!      │                        └───┤                                │ its own origin
 //!      └────────────────────────────┘                                ▼
-//!                                                    Location ──set_name──▶ Named
+//!                                        Location ──set_name, keep_times──▶ Kept
 //! ```
 //!
 //! Each arrow is one compare-and-swap, which publishes the new memory. Nothing is ever replaced by
@@ -27,30 +27,35 @@
 
 use std::panic::Location;
 use std::ptr::{self, NonNull};
+use std::sync::OnceLock;
 use std::time::Duration;
 use wakeful_base::slab_alloc;
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use wakeful_base::ticks;
 
 const RECORD: usize = 1;
-const NAMED: usize = 2;
-const TAGS: usize = RECORD | NAMED;
+const KEPT: usize = 2;
+const TAGS: usize = RECORD | KEPT;
 
 const _: () = assert!(align_of::<Location<'_>>() > TAGS && align_of::<Record>() > TAGS);
 
 /// A tagged pointer to what is known of a task apart from its state.
 pub(crate) struct Origin(AtomicPtr<()>);
 
-/// A task's name, from `task::Builder`.
+/// What a task keeps whether it is recorded or not.
 #[repr(C)]
-struct Named {
+struct Kept {
     location: &'static Location<'static>,
-    name: Box<str>,
+    /// The name from `task::Builder`.
+    name: OnceLock<Box<str>>,
+    /// When the task was scheduled last, on a clock of the scheduler's. Only written if the runtime
+    /// measures that.
+    scheduled_at_ns: AtomicU64,
 }
 
 enum Target<'a> {
     Location(&'static Location<'static>),
-    Named(&'a Named),
+    Kept(&'a Kept),
     Record(&'a Record),
 }
 
@@ -72,7 +77,7 @@ impl Origin {
         unsafe {
             match word.addr() & TAGS {
                 RECORD => Target::Record(&*untagged.cast()),
-                NAMED => Target::Named(&*untagged.cast()),
+                KEPT => Target::Kept(&*untagged.cast()),
                 _ => Target::Location(&*untagged.cast()),
             }
         }
@@ -93,51 +98,75 @@ impl Origin {
     fn kept_location(&self) -> &'static Location<'static> {
         match self.target() {
             Target::Location(location) => location,
-            Target::Named(named) => named.location,
+            Target::Kept(kept) => kept.location,
             Target::Record(record) => record.origin.location(),
         }
     }
 
     /// Returns the task's name, if it has one.
     pub(crate) fn name(&self) -> Option<&str> {
-        match self.target() {
-            Target::Location(_) => None,
-            Target::Named(named) => Some(&named.name),
-            Target::Record(record) => record.origin.name(),
-        }
+        self.kept()?.name.get().map(|name| &**name)
     }
 
     /// Returns the task's record, if it has one.
     pub(crate) fn record(&self) -> Option<&Record> {
         match self.target() {
             Target::Record(record) => Some(record),
-            Target::Location(_) | Target::Named(_) => None,
+            Target::Location(_) | Target::Kept(_) => None,
         }
     }
 
     /// Names the task, unless it has a name.
     pub(crate) fn set_name(&self, name: &str) {
-        let mut new: *mut Named = ptr::null_mut();
-        loop {
-            let location = match self.target() {
-                Target::Location(location) => location,
-                Target::Record(record) => {
-                    record.origin.set_name(name);
-                    break;
-                }
-                Target::Named(_) => break,
-            };
-            if new.is_null() {
-                new = Box::into_raw(Box::new(Named { location, name: Box::from(name) }));
-            }
-            let word = new.cast::<()>().map_addr(|addr| addr | NAMED);
-            if self.0.compare_exchange(location_word(location), word, AcqRel, Acquire).is_ok() {
-                return;
-            }
+        let _named_before = self.kept_or_install().name.set(Box::from(name));
+    }
+
+    /// Makes the task keep when it is scheduled.
+    pub(crate) fn keep_times(&self) {
+        self.kept_or_install();
+    }
+
+    /// Notes when the task is scheduled. Only the holder of its queue entry may do so: the queue
+    /// makes it visible to the thread that polls the task.
+    pub(crate) fn note_scheduled(&self, now_ns: u64) {
+        if let Some(kept) = self.kept() {
+            kept.scheduled_at_ns.store(now_ns, Relaxed);
         }
-        if !new.is_null() {
-            // SAFETY: made by `Box::into_raw` above, and not published.
-            drop(unsafe { Box::from_raw(new) });
+    }
+
+    /// Returns when the task was scheduled last, if it keeps that.
+    pub(crate) fn scheduled_at_ns(&self) -> Option<u64> {
+        self.kept().map(|kept| kept.scheduled_at_ns.load(Relaxed))
+    }
+
+    fn kept(&self) -> Option<&Kept> {
+        match self.target() {
+            Target::Location(_) => None,
+            Target::Kept(kept) => Some(kept),
+            Target::Record(record) => record.origin.kept(),
+        }
+    }
+
+    /// Returns what the task keeps, after making room for it if there is none.
+    fn kept_or_install(&self) -> &Kept {
+        let location = match self.target() {
+            Target::Location(location) => location,
+            Target::Kept(kept) => return kept,
+            Target::Record(record) => return record.origin.kept_or_install(),
+        };
+        let name = OnceLock::new();
+        let new = Box::new(Kept { location, name, scheduled_at_ns: AtomicU64::new(0) });
+        let new = Box::into_raw(new);
+        let word = new.cast::<()>().map_addr(|addr| addr | KEPT);
+        match self.0.compare_exchange(location_word(location), word, AcqRel, Acquire) {
+            // SAFETY: published just now, and freed when the origin is dropped.
+            Ok(_) => unsafe { &*new },
+            Err(_) => {
+                // SAFETY: made by `Box::into_raw` above, and not published.
+                drop(unsafe { Box::from_raw(new) });
+                // Another thread was first, or the task has got a record.
+                self.kept_or_install()
+            }
         }
     }
 
@@ -173,7 +202,7 @@ impl Origin {
         mut word: usize,
         read: impl Fn(usize) -> Option<usize>,
     ) -> Option<usize> {
-        // The first word of a `Record` is its origin, which is at most a `Named`, whose first word
+        // The first word of a `Record` is its origin, which is at most a `Kept`, whose first word
         // is the location.
         for _ in 0..2 {
             if word & TAGS != 0 {
@@ -201,8 +230,8 @@ fn free(word: *mut ()) {
     let untagged = word.map_addr(|addr| addr & !TAGS);
     // SAFETY: the tag says how the memory was allocated. The origin that owned it is being dropped.
     unsafe {
-        if word.addr() & TAGS == NAMED {
-            drop(Box::from_raw(untagged.cast::<Named>()));
+        if word.addr() & TAGS == KEPT {
+            drop(Box::from_raw(untagged.cast::<Kept>()));
         } else {
             let record = NonNull::new_unchecked(untagged.cast::<Record>());
             record.drop_in_place();

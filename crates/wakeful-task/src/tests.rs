@@ -15,6 +15,8 @@ mod external_wakers;
 #[cfg(not(wakeful_loom))]
 mod joining;
 #[cfg(not(wakeful_loom))]
+mod kept;
+#[cfg(not(wakeful_loom))]
 mod last_reference;
 #[cfg(not(wakeful_loom))]
 mod panics;

@@ -15,6 +15,8 @@ pub struct Suite {
     pub rustflags: &'static str,
     /// Tests that pass on Tokio and must fail on the drop-in: the file, the test, and why.
     pub failing: &'static [(&'static str, &'static str, &'static str)],
+    /// Tests that are not run: the file, the test, and why.
+    pub left_out: &'static [(&'static str, &'static str, &'static str)],
 }
 
 impl Suite {
@@ -24,8 +26,13 @@ impl Suite {
         version: &'static str,
         features: &'static [&'static str],
     ) -> Suite {
-        let (name, files, rustflags, failing) = (krate, None, "", &[]);
-        Suite { name, krate, version, features, files, rustflags, failing }
+        let (name, files, rustflags) = (krate, None, "");
+        Suite { name, krate, version, features, files, rustflags, failing: &[], left_out: &[] }
+    }
+
+    /// Returns whether a test is not to be run. `None` stands for all tests of the file.
+    pub fn leaves_out(&self, file: &str, test: Option<&str>) -> bool {
+        self.left_out.iter().any(|(of, name, _why)| *of == file && Some(*name) == test)
     }
 }
 
@@ -55,10 +62,69 @@ const TASKDUMP: Suite = Suite {
     ..TOKIO
 };
 
+/// What needs `--cfg tokio_unstable` in Tokio: metrics, hooks, seeds, other timers.
+const UNSTABLE: Suite = Suite {
+    name: "tokio-unstable",
+    features: &["full", "schedule-latency", "test-util"],
+    files: Some(&[
+        "macros_select",
+        "macros_test",
+        "rt_basic",
+        "rt_common",
+        "rt_poll_callbacks",
+        "rt_threaded",
+        "rt_unstable_eager_driver_handoff",
+        "rt_unstable_metrics",
+        "rt_worker_index",
+        "task_hooks",
+        "task_join_set",
+        "task_local_set",
+        "task_yield_now",
+        "time_alt",
+        "time_panic",
+        "time_rt",
+    ]),
+    rustflags: "--cfg tokio_unstable",
+    failing: &[
+        (
+            "rt_unstable_eager_driver_handoff",
+            "deadlocks_consistently",
+            "it shows that Tokio deadlocks without the setting; here the blocked worker is handed off",
+        ),
+        (
+            "rt_unstable_metrics",
+            "schedule_latency_lifo_polls_are_recorded_individually",
+            "Tokio counts a task and the one polled next from the LIFO slot as one poll; here each \
+             poll counts",
+        ),
+        (
+            "rt_unstable_metrics",
+            "worker_overflow_count",
+            "it counts moves out of a full run queue; here the run queue grows",
+        ),
+        ("time_alt", "reset_should_stay_on_same_runtime", ALT_TIMER),
+        ("time_alt", "reset_should_stay_on_same_runtime2", ALT_TIMER),
+    ],
+    left_out: &[
+        ("task_hooks", "task_hook_schedule_latency_multi_thread", WAITS),
+        ("task_hooks", "task_hook_schedule_latency_multi_thread_lifo", WAITS),
+        ("rt_unstable_metrics", "io_driver_fd_count", "it connects to a server on the Internet"),
+        ("rt_unstable_metrics", "io_driver_ready_count", "it connects to a server on the Internet"),
+    ],
+    ..TOKIO
+};
+
+const WAITS: &str = "it blocks the worker and expects that another task waits; here the worker is handed \
+    off, sooner or later";
+
+const ALT_TIMER: &str = "a `Sleep` whose runtime has shut down ends with Tokio's alternative timer; here it \
+    panics, as with Tokio's usual one";
+
 /// All suites. To add one, add a line here and run `cargo xtask conformance --suite NAME --record`.
 pub const SUITES: &[Suite] = &[
     TOKIO,
     TASKDUMP,
+    UNSTABLE,
     Suite::new("tokio-stream", "0.1.19", &["full"]),
     Suite::new("tokio-util", "0.7.20", &["full"]),
 ];

@@ -68,8 +68,8 @@ fn check_graphs(
         findings.push(
             Finding::note(
                 "tokio_unstable",
-                "`--cfg tokio_unstable` is set. Wakeful has the task builder, the hooks, most counters, LocalRuntime and\n\
-                 `unhandled_panic`, with or without that flag. It has no histograms and no RngSeed.",
+                "`--cfg tokio_unstable` is set. Wakeful has the task builder, the hooks, all metrics, LocalRuntime,\n\
+                 RngSeed and `unhandled_panic`, with or without that flag. It has no task dumps of Tokio's.",
             )
             .advice("Items that Wakeful lacks are listed below if a crate of the program names them."),
         );

@@ -43,49 +43,12 @@ enum Scope {
 
 const ITEMS: &[Item] = &[
     Item {
-        words: &[
-            "poll_time_histogram",
-            "poll_count_histogram",
-            "schedule_latency_histogram",
-            "HistogramConfiguration",
-            "LogHistogram",
-            "HistogramScale",
-        ],
-        check: "histograms",
-        is_problem: true,
-        scope: Scope::Unstable,
-        what: "Tokio's histograms (unstable), which Wakeful does not have",
-        advice: "Measure in `Builder::on_before_task_poll` and `on_after_task_poll`, or leave this code out on Wakeful.",
-    },
-    Item {
-        words: &["RngSeed", ".rng_seed("],
-        check: "rng-seed",
-        is_problem: true,
-        scope: Scope::Unstable,
-        what: "Tokio's `RngSeed` (unstable), which Wakeful does not have",
-        advice: "Leave the call out: the random start of `select!` cannot be fixed on Wakeful.",
-    },
-    Item {
         words: &["tokio::runtime::dump", "runtime::dump::", "task::trace::"],
         check: "task-dump",
         is_problem: true,
         scope: Scope::Unstable,
         what: "Tokio's task dumps (unstable), which Wakeful does not have",
         advice: "Leave this code out on Wakeful. WAKEFUL_STALL_REPORT=1 names tasks that block.",
-    },
-    Item {
-        words: &[
-            "enable_alt_timer",
-            "enable_eager_driver_handoff",
-            "enable_io_uring",
-            "enable_sharded_blocking_queue",
-            "track_task_schedule_latency",
-        ],
-        check: "builder",
-        is_problem: true,
-        scope: Scope::Unstable,
-        what: "an unstable method of Tokio's `Builder`, which Wakeful does not have",
-        advice: "Leave the call out on Wakeful.",
     },
     Item {
         words: &["tokio::macros::support", "ToSocketAddrsPriv", "__tokio_select_util"],

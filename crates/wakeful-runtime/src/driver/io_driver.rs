@@ -1,6 +1,6 @@
 //! The driver of a runtime with I/O: the reactor's.
 
-use super::{Driver, DriverParts, EventsMax, TimerTick, WakeDriver};
+use super::{Driver, DriverParts, EventsMax, IoCounts, TimerTick, WakeDriver};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +52,17 @@ impl IoHandle {
     /// Returns the driver to register descriptors with.
     pub(crate) fn get(&self) -> Option<&Arc<IoDriver>> {
         self.driver.as_ref()
+    }
+
+    /// Returns the driver's counters: zeros without I/O.
+    pub(crate) fn counts(&self) -> IoCounts {
+        let Some(driver) = &self.driver else { return IoCounts::default() };
+        let metrics = driver.metrics();
+        IoCounts {
+            registered: metrics.registered(),
+            deregistered: metrics.deregistered(),
+            events: metrics.events(),
+        }
     }
 
     /// Takes the driver's events without waiting for more, and passes the wakers of the operations

@@ -1,5 +1,8 @@
 //! The builder of runtimes.
 
+mod metrics;
+mod tokio_only;
+
 use super::{Handle, LocalOptions, LocalRuntime, Runtime, version_note};
 use crate::blocking::Pool;
 use crate::census::Hang;
@@ -8,15 +11,17 @@ use crate::config::{
 };
 use crate::console::{self, HangCallback};
 use crate::driver::{DriverParts, EventsMax};
+use crate::rng_seed::{RngSeed, Seeds};
 use crate::scheduler::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
 use crate::stall::{Stall, StallConfig};
 use crate::task_meta::TaskMeta;
 use crate::timers::{TimeConfig, TimeHandle};
+use metrics::MetricSettings;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, ThreadId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A builder that configures and starts a runtime.
 ///
@@ -52,6 +57,8 @@ pub struct Builder {
     global_queue_interval: Option<u32>,
     event_interval: u32,
     lifo_slot: bool,
+    rng_seed: Option<RngSeed>,
+    metrics: MetricSettings,
     unhandled_panic: UnhandledPanic,
     enable_io: bool,
     events_max: EventsMax,
@@ -133,6 +140,8 @@ impl Builder {
             global_queue_interval: None,
             event_interval: EVENT_INTERVAL_DEFAULT,
             lifo_slot: true,
+            rng_seed: None,
+            metrics: MetricSettings::default(),
             unhandled_panic: UnhandledPanic::Ignore,
             enable_io: false,
             events_max: EVENTS_MAX_DEFAULT,
@@ -201,7 +210,7 @@ impl Builder {
     /// Without this, creating one of them on the runtime panics.
     ///
     /// ```
-    /// use std::time::Duration;
+    /// use std::time::{Duration, Instant};
     /// use wakeful::{runtime::Builder, time};
     ///
     /// let runtime = Builder::new_current_thread().enable_time().build()?;
@@ -222,7 +231,7 @@ impl Builder {
     /// [`time::pause`]: crate::time::pause
     ///
     /// ```
-    /// use std::time::Duration;
+    /// use std::time::{Duration, Instant};
     /// use wakeful::{runtime::Builder, time};
     ///
     /// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build()?;
@@ -593,6 +602,18 @@ impl Builder {
         self
     }
 
+    /// Sets the seed of the random numbers that the runtime's threads use.
+    ///
+    /// The order in which `select!` polls its branches is then the same in each run, as far as the
+    /// order of everything else is: on a current-thread runtime without I/O, or with one worker.
+    /// Each runtime that the builder builds begins with the same numbers.
+    ///
+    /// See [`RngSeed`] for an example.
+    pub fn rng_seed(&mut self, seed: RngSeed) -> &mut Self {
+        self.rng_seed = Some(seed);
+        self
+    }
+
     /// Sets how long a poll may block its thread before it counts as a stall. The default is 2 ms.
     ///
     /// When a task blocks its worker for that long and other work is waiting, another thread takes
@@ -816,12 +837,15 @@ impl Builder {
             start_paused: self.start_paused,
         };
         let time = TimeHandle::new(time, driver.waker.clone());
-        RuntimeInfo::new(self.name.clone(), driver.io.clone(), time)
+        let seeds = self.rng_seed.as_ref().map(Seeds::new);
+        RuntimeInfo { seeds, ..RuntimeInfo::new(self.name.clone(), driver.io.clone(), time) }
     }
 
     fn config(&self) -> Config {
-        self.hooks.announce();
-        Config {
+        let histograms = self.metrics.histograms();
+        let measures_schedule =
+            self.metrics.tracks_schedule_latency || histograms.schedule_latencies.is_some();
+        let config = Config {
             global_queue_interval: self.global_queue_interval,
             event_interval: self.event_interval,
             lifo_slot: self.lifo_slot,
@@ -829,8 +853,12 @@ impl Builder {
             before_park: self.before_park.clone(),
             after_unpark: self.after_unpark.clone(),
             hooks: self.hooks.clone(),
+            histograms,
+            schedule_epoch: measures_schedule.then(Instant::now),
             stall: self.stall.clone(),
-        }
+        };
+        config.announce();
+        config
     }
 
     fn pool(&self, workers: usize) -> Arc<Pool> {

@@ -214,7 +214,8 @@ impl Handle {
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _driving = drive(&self.scheduler, Entered::MayBlockInPlace, "Handle::block_on");
         let (site, runtime) = (Location::caller(), self.scheduler.info().id.get());
-        self.scheduler.stalls().while_pinned(None, || block_on(future, site, runtime))
+        let metrics = self.scheduler.remote_metrics();
+        self.scheduler.stalls().while_pinned(None, || block_on(future, site, runtime, metrics))
     }
 
     /// Returns the kind of the runtime.

@@ -1,7 +1,7 @@
 //! `RuntimeMetrics`: public access to a runtime's counters.
 
 use super::Handle;
-use crate::metrics::{RemoteMetrics, WorkerMetrics};
+use crate::metrics::{Histogram, RemoteMetrics, WorkerMetrics};
 use crate::scheduler::SchedulerHandle;
 use crate::stall::StallMetrics;
 use std::sync::atomic::Ordering::Relaxed;
@@ -35,7 +35,7 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub struct RuntimeMetrics {
-    handle: Handle,
+    pub(super) handle: Handle,
 }
 
 impl RuntimeMetrics {
@@ -117,14 +117,47 @@ impl RuntimeMetrics {
     }
 
     /// Returns the number of polls of tasks by `worker`.
+    ///
+    /// Each poll counts. (Tokio counts a task that runs right after the task that woke it, from the
+    /// LIFO slot, together with that one.) With the histogram of poll times, a poll counts when it
+    /// returns, as it does there; otherwise when it begins.
     #[track_caller]
     pub fn worker_poll_count(&self, worker: usize) -> u64 {
-        self.worker(worker).polls.get()
+        let metrics = self.worker(worker);
+        // Programs read the histogram only if this count has changed since.
+        metrics.poll_times.as_ref().map_or_else(|| metrics.polls.get(), Histogram::total)
     }
 
-    /// Returns how often `worker` was unparked and parked again without having run a task.
+    /// Returns how long the polls of tasks by `worker` take lately, on average.
     ///
-    /// This is not counted yet: the value is always zero.
+    /// The value is zero before the first poll, and on a current-thread runtime, which does not
+    /// measure it.
+    ///
+    /// ```
+    /// use std::{thread, time::Duration};
+    /// use wakeful::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_multi_thread().worker_threads(1).build()?;
+    /// for _ in 0..3 {
+    ///     let task = runtime.spawn(async { thread::sleep(Duration::from_micros(100)) });
+    ///     runtime.block_on(task).unwrap();
+    /// }
+    /// let metrics = runtime.metrics();
+    /// while metrics.worker_mean_poll_time(0) < Duration::from_micros(100) {
+    ///     thread::yield_now(); // the worker is about to park, and measures before
+    /// }
+    /// # std::io::Result::Ok(())
+    /// ```
+    #[track_caller]
+    pub fn worker_mean_poll_time(&self, worker: usize) -> Duration {
+        let metrics = self.worker(worker);
+        match &self.handle.scheduler {
+            SchedulerHandle::CurrentThread(_) => Duration::ZERO,
+            SchedulerHandle::MultiThread(_) => metrics.mean_poll(),
+        }
+    }
+
+    /// Returns how often `worker` parked without having polled a task since it parked before.
     #[track_caller]
     pub fn worker_noop_count(&self, worker: usize) -> u64 {
         self.worker(worker).noops.get()
@@ -197,7 +230,7 @@ impl RuntimeMetrics {
     /// # });
     /// ```
     pub fn budget_forced_yield_count(&self) -> u64 {
-        self.sum(|worker| worker.forced_yields.get(), |_| 0)
+        self.sum(|worker| worker.forced_yields.get(), |remote| remote.forced_yields.load(Relaxed))
     }
 
     /// Returns the number of threads of the runtime that are not running as workers.
@@ -274,7 +307,7 @@ impl RuntimeMetrics {
     }
 
     #[track_caller]
-    fn worker(&self, worker: usize) -> &WorkerMetrics {
+    pub(super) fn worker(&self, worker: usize) -> &WorkerMetrics {
         let workers = self.num_workers();
         assert!(
             worker < workers,
@@ -288,10 +321,7 @@ impl RuntimeMetrics {
     }
 
     fn remote(&self) -> &RemoteMetrics {
-        match &self.handle.scheduler {
-            SchedulerHandle::CurrentThread(scheduler) => scheduler.remote_metrics(),
-            SchedulerHandle::MultiThread(scheduler) => scheduler.remote_metrics(),
-        }
+        self.handle.scheduler.remote_metrics()
     }
 
     fn sum(

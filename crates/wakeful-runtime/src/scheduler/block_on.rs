@@ -1,5 +1,6 @@
 //! Polls one future on the calling thread, which parks while the future is pending.
 
+use crate::metrics::RemoteMetrics;
 use std::cell::Cell;
 use std::future::Future;
 use std::panic::Location;
@@ -64,8 +65,9 @@ pub(crate) fn block_on<F: Future>(
     future: F,
     site: &'static Location<'static>,
     runtime: u64,
+    metrics: &RemoteMetrics,
 ) -> F::Output {
-    with_root(future, |root| poll_to_end(root, site, runtime))
+    with_root(future, |root| poll_to_end(root, site, runtime, metrics))
         .expect("`poll_to_end` returns when the future is ready")
 }
 
@@ -76,13 +78,19 @@ wakeful_base::per_thread! {
 }
 
 /// Polls `root` until it is ready, for a `block_on` called at `site` in the runtime with this id.
-pub(crate) fn poll_to_end(mut root: Root<'_>, site: &'static Location<'static>, runtime: u64) {
+pub(crate) fn poll_to_end(
+    mut root: Root<'_>,
+    site: &'static Location<'static>,
+    runtime: u64,
+    metrics: &RemoteMetrics,
+) {
     let cached = CACHED_PARKER.try_with(Cell::take).ok().flatten();
     let (parker, own) = cached.unwrap_or_else(parker_and_waker);
     let waker = own.waker();
     let mut cx = Context::from_waker(waker);
     let blocked = BlockedOn::begin(Some(site), runtime, &own);
-    let mut poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
+    let mut poll =
+        || budget::with_initial(|| metrics.noting_budget(|| root.as_mut().poll(&mut cx)));
     while blocked.poll(waker, &mut poll).is_pending() {
         parker.park();
     }

@@ -1,12 +1,14 @@
 //! Which runtime the calling thread is in, and whether the thread drives it.
 
 use super::{SchedulerHandle, current_thread, multi_thread};
+use crate::rng_seed::Seeds;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::task::Waker;
 use wakeful_base::budget::{DeferWake, set_defer};
 use wakeful_base::enter::{Entered, EnteredGuard, entered, set_entered};
+use wakeful_base::rng::{self, SeededThread};
 
 struct Current {
     // An `Rc`, so that a caller can hold on to it while user code enters and leaves other runtimes,
@@ -95,6 +97,7 @@ impl Drop for CurrentGuard {
 pub(crate) struct Driving {
     _current: CurrentGuard,
     _entered: EnteredGuard,
+    _seeded: Option<SeededThread>,
 }
 
 /// Marks this thread as driving `handle`'s runtime, until the guard is dropped. `call` names the
@@ -115,7 +118,12 @@ pub(crate) fn drive(handle: &SchedulerHandle, mark: Entered, call: &str) -> Driv
              `task::spawn_blocking`"
         );
     }
-    Driving { _current: set_current(handle), _entered: set_entered(mark) }
+    let seed_thread = |seeds: &Seeds| rng::seed_thread(seeds.next());
+    Driving {
+        _current: set_current(handle),
+        _entered: set_entered(mark),
+        _seeded: handle.info().seeds.as_ref().map(seed_thread),
+    }
 }
 
 /// Lets tasks that yield on this thread wait for the next look at the driver, until the guard is

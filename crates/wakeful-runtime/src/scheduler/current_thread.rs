@@ -166,6 +166,7 @@ pub(crate) fn new(
         spin_budget: SpinBudget::new(),
     });
     let core = CoreAndDriver { core, driver: driver.driver };
+    let metrics = WorkerMetrics::new(&config.histograms);
     Arc::new_cyclic(|weak| CurrentThread {
         inject: InjectionQueue::new(),
         driver_waker: driver.waker,
@@ -181,7 +182,7 @@ pub(crate) fn new(
         polling: AtomicPtr::new(std::ptr::null_mut()),
         refs: CellRefs::new(),
         remote: RemoteMetrics::default(),
-        metrics: WorkerMetrics::default(),
+        metrics,
         stalls: Arc::new(StallState::new(config.stall.clone(), info.id.get())),
         config,
         pool,
@@ -233,7 +234,7 @@ impl CurrentThread {
 
     fn admit(self: &Arc<Self>, runnable: Runnable) {
         if recording::has_observers() {
-            self.config.hooks.observe_spawn(&runnable);
+            self.config.observe_spawn(&runnable);
         }
         let Some(runnable) = drive::spawn_local(self, runnable) else { return };
         CellRefs::take(self, 1);
@@ -307,6 +308,8 @@ unsafe impl Schedule for TaskList {
     unsafe fn schedule(home: NonNull<TaskList>, runnable: Runnable) {
         // SAFETY: `runnable` keeps the task alive, and the task's cell keeps the scheduler.
         let scheduler = unsafe { home.as_ref() }.scheduler;
+        // SAFETY: as above; `runnable` is still here.
+        unsafe { &*scheduler }.config.note_scheduled(&runnable);
         // On the driving thread the `Arc` in `DriveContext` keeps the scheduler alive. On any other
         // thread, once the entry is in the queue, nothing might.
         let Some(runnable) = drive::schedule_local(scheduler, runnable) else { return };

@@ -229,8 +229,11 @@ impl MultiThread {
         driver: SharedDriver,
     ) -> Arc<MultiThread> {
         // Loom models need the same decisions in each run.
-        let seeds =
-            if cfg!(wakeful_loom) { FastRng::from_seed(1) } else { FastRng::from_entropy() };
+        let seeds = match &info.seeds {
+            Some(seeds) => FastRng::from_seed(seeds.next()),
+            None if cfg!(wakeful_loom) => FastRng::from_seed(1),
+            None => FastRng::from_entropy(),
+        };
         Arc::new_cyclic(|weak| {
             let this = weak.as_ptr();
             let worker = |index| {
@@ -288,7 +291,7 @@ impl MultiThread {
     /// Queues a new task. Not generic, so that each spawn compiles to little code.
     fn admit(self: &Arc<Self>, runnable: Runnable) {
         if recording::has_observers() {
-            self.config.hooks.observe_spawn(&runnable);
+            self.config.observe_spawn(&runnable);
         }
         let Some(runnable) = context::spawn_local(self, runnable) else { return };
         CellRefs::take(self, 1);
@@ -384,6 +387,8 @@ unsafe impl Schedule for TaskList {
     unsafe fn schedule(home: NonNull<TaskList>, runnable: Runnable) {
         // SAFETY: the entry keeps the task alive, and the task's reference keeps its home.
         let scheduler = unsafe { home.as_ref() }.scheduler;
+        // SAFETY: as above; `runnable` is still here.
+        unsafe { &*scheduler }.config.note_scheduled(&runnable);
         // A worker thread of this runtime keeps `MultiThread` itself. On any other thread the task
         // might be polled and freed as soon as the entry is queued, so a reference to the task has
         // to keep it.

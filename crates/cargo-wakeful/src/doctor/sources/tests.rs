@@ -21,16 +21,16 @@ fn search(test: &str, main: &str, is_member: bool, is_unstable: bool) -> Vec<Fou
 
 #[test]
 fn unstable_items_that_are_missing_are_named_with_their_place() {
-    let main = "// RngSeed in a comment\nlet b = b.enable_metrics_poll_time_histogram();\n\
-                b.metrics_poll_count_histogram_scale(x);\nuse tokio::runtime::RngSeed;\n";
+    let main = "// task::trace:: in a comment\nuse tokio::runtime::dump::Trace;\n\
+                let root = tokio::task::trace::Root::new(x);\n";
     let found = findings("unstable", main, true);
     let checks: Vec<&str> = found.iter().map(|(_, check, _)| *check).collect();
-    assert_eq!(checks, ["histograms", "rng-seed"]);
+    assert_eq!(checks, ["task-dump"]);
     assert!(found[0].2.contains("src/deep/main.rs:2 and 1 more"), "{}", found[0].2);
     assert_eq!(found[0].0, Level::Problem);
     assert_eq!(findings("dependency", main, false), [], "behind a cfg that is not set");
     let found = search("set", main, false, true);
-    assert_eq!(found.len(), 2);
+    assert_eq!(found.len(), 1);
     assert!(found.iter().all(|(level, ..)| *level == Level::Note), "a feature may exclude it");
 }
 

@@ -183,7 +183,9 @@ impl CurrentThread {
             if let Some(core) = self.core_slot.lock().core.take() {
                 return Some(core);
             }
-            let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
+            let poll = || {
+                budget::with_initial(|| self.remote.noting_budget(|| root.as_mut().poll(&mut cx)))
+            };
             if blocked.poll(waker, poll).is_ready() {
                 return None;
             }
@@ -288,7 +290,13 @@ impl DriveContext {
         self.with_core(|core| time.note_wait_end(&mut core.timers, busy_since));
         loop {
             if self.scheduler.root_woken.swap(false, AcqRel) {
-                let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
+                let poll = || {
+                    budget::with_initial(|| {
+                        let polled = root.as_mut().poll(&mut cx);
+                        self.scheduler.metrics.note_budget();
+                        polled
+                    })
+                };
                 if stall::run_future(|| blocked.poll(waker, poll)).is_ready() {
                     self.scheduler.metrics.add_busy(busy_since, Instant::now());
                     return;
@@ -377,14 +385,10 @@ impl DriveContext {
 
     #[cold]
     fn poll_observed(&self, runnable: Runnable) -> Polled {
-        let hooks = &self.scheduler.config.hooks;
-        config::call_for(&hooks.before_poll, &runnable);
         let yields = || self.with_core(|core| core.yielding);
-        let polled = self.run(runnable, |runnable| runnable.run_observed(yields));
-        // SAFETY: `polled` holds the scheduler's reference to the task, whether the task is pending
-        // or has ended.
-        config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
-        polled
+        self.scheduler.config.observe_poll(&self.scheduler.metrics, runnable, |runnable| {
+            self.run(runnable, |runnable| runnable.run_observed(yields))
+        })
     }
 
     /// Polls a task with `run`, and lets others know that it is being polled.
@@ -416,8 +420,11 @@ impl DriveContext {
                 }
             }
             if std::mem::take(&mut core.yielding) {
-                core.yielded.push(running.requeue());
+                let again = running.requeue();
+                self.scheduler.config.note_scheduled(&again);
+                core.yielded.push(again);
             } else if let Some(again) = running.idle() {
+                self.scheduler.config.note_scheduled(&again);
                 self.scheduler.metrics.local_schedules.add(1);
                 core.ready.push(again);
             }
@@ -481,7 +488,7 @@ impl DriveContext {
         if self.has_work() || !scheduler.inject.is_empty() {
             self.look_at_driver();
         } else {
-            scheduler.metrics.parks.add(1);
+            scheduler.metrics.note_park();
             self.wait_for_event();
             scheduler.woken.measure(Instant::now());
             scheduler.metrics.unparks.add(1);

@@ -86,7 +86,10 @@ impl WorkerThread {
     /// Takes the time of the polls since the last time. Called between two polls.
     pub(super) fn measure_polls(&self, now: Instant) {
         if let Some(mut core) = self.enter() {
-            core.poll_stats.measure(self.worker().metrics.polls.get(), now);
+            let metrics = &self.worker().metrics;
+            if let Some(mean_ns) = core.poll_stats.measure(metrics.polls.get(), now) {
+                metrics.note_mean_poll(mean_ns);
+            }
             // Otherwise the first of two tasks that the next poll spawns could go to the slot, and
             // stay there: the second would find the slot disabled, and not displace it.
             core.lifo_enabled = self.uses_lifo_slot(&core);

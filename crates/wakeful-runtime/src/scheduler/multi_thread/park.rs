@@ -67,7 +67,7 @@ impl WorkerThread {
         let mut now = None;
         if !sees_work && !scheduler.is_stopping() {
             scheduler.stalls.monitor.note_park(|| scheduler.are_all_parked());
-            worker.metrics.parks.add(1);
+            worker.metrics.note_park();
             self.precise.before_wait(until);
             let outcome = match self.is_watching.get() {
                 true => self.wait_on_watch(until),

@@ -98,7 +98,7 @@ impl WorkerThread {
         if metrics.parks.get() == 0 {
             // A runtime that stops before its workers have started counts one park for each of
             // them.
-            metrics.parks.add(1);
+            metrics.note_park();
             metrics.unparks.add(1);
         }
         let left = self.worker().lease_slot.retire(&self.lease);

@@ -93,13 +93,9 @@ impl WorkerThread {
 
     #[cold]
     fn poll_observed(&self, runnable: Runnable) -> Polled {
-        let hooks = &self.scheduler.config.hooks;
-        config::call_for(&hooks.before_poll, &runnable);
-        let polled = runnable.run_observed(|| self.yielding.get());
-        // SAFETY: `polled` holds the scheduler's reference to the task, whether the task is pending
-        // or has ended.
-        config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
-        polled
+        self.scheduler.config.observe_poll(&self.worker().metrics, runnable, |runnable| {
+            runnable.run_observed(|| self.yielding.get())
+        })
     }
 
     /// Leaves a pending task to its waker, or queues it again if it yielded or was woken during its
@@ -124,8 +120,11 @@ impl WorkerThread {
             }
         }
         if yields {
-            core.yielded.push(running.requeue());
+            let again = running.requeue();
+            self.scheduler.config.note_scheduled(&again);
+            core.yielded.push(again);
         } else if let Some(again) = running.idle() {
+            self.scheduler.config.note_scheduled(&again);
             self.worker().metrics.local_schedules.add(1);
             self.push_own(&mut core, again);
         }

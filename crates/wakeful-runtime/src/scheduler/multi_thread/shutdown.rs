@@ -242,6 +242,7 @@ impl MultiThread {
         let requeued = if yields { Some(running.requeue()) } else { running.idle() };
         drop(shared_tasks);
         if let Some(requeued) = requeued {
+            self.config.note_scheduled(&requeued);
             self.push_remote(requeued);
         }
     }

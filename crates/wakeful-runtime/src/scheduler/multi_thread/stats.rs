@@ -90,16 +90,16 @@ impl PollStats {
     }
 
     /// Adds the time up to `now`, during which the worker was busy. It has made `polls` polls so
-    /// far.
-    pub(super) fn measure(&mut self, polls: u64, now: Instant) {
+    /// far. Returns the mean time of the new polls, once there are enough.
+    pub(super) fn measure(&mut self, polls: u64, now: Instant) -> Option<u64> {
         if polls == self.measured_polls {
-            return;
+            return None;
         }
         self.new_ns += now.duration_since(self.measured_at).as_nanos() as u64;
         self.new_polls += polls - self.measured_polls;
         (self.measured_at, self.measured_polls) = (now, polls);
         if self.new_polls < MEASURED_POLLS {
-            return;
+            return None;
         }
         let mean_ns = self.new_ns / self.new_polls;
         (self.new_polls, self.new_ns) = (0, 0);
@@ -112,6 +112,7 @@ impl PollStats {
             self.inject_interval =
                 fit_in(INJECT_TARGET).clamp(INJECT_INTERVAL_MIN, INJECT_INTERVAL_MAX);
         }
+        Some(mean_ns)
     }
 }
 

@@ -213,7 +213,7 @@ impl Worker {
             queue,
             park_state: ParkState::new(),
             poll_estimate: CachePadded::new(PollEstimate::new()),
-            metrics: CachePadded::new(WorkerMetrics::default()),
+            metrics: CachePadded::new(WorkerMetrics::new(&config.histograms)),
             task_list: CachePadded::new(TaskList::new(scheduler, ListId::Worker(index))),
             ended: AtomicPtr::new(ptr::null_mut()),
             ended_len: AtomicU32::new(0),

@@ -19,6 +19,7 @@ use std::time::Instant;
 use wakeful_base::Parker;
 use wakeful_base::catch_panic::abort_on_unwind;
 use wakeful_base::enter::{Entered, set_entered};
+use wakeful_base::rng::{self, SeededThread};
 
 /// A thread that runs a worker, or has run it until its lease was revoked.
 pub(super) struct WorkerThread {
@@ -119,6 +120,7 @@ fn run_loop_with(
     let _worker_thread =
         SetWorkerThread(WORKER_THREAD.with(|before| before.replace(&raw const thread)));
     let _allow_defer = allow_defer();
+    let _seeded = thread.seed_rng();
     abort_on_unwind("a worker's loop", || {
         thread.reset_core();
         before_loop(&thread);
@@ -164,6 +166,15 @@ impl WorkerThread {
             return None;
         }
         self.enter()
+    }
+
+    /// Seeds the thread's random numbers with one of the worker's, if the user has set a seed.
+    fn seed_rng(&self) -> Option<SeededThread> {
+        self.scheduler.info.seeds.as_ref()?;
+        let core = self.enter()?;
+        let seed = core.rng.next_u64();
+        drop(core);
+        Some(rng::seed_thread(seed))
     }
 
     /// Prepares the core for a new thread, whose first step is maintenance: the stop flag, the
