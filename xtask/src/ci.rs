@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::cargo::Cargo;
 use crate::servers::Servers;
 use crate::{
-    api_diff, book, conformance, console_page, crates, demo_page, dumps, examples, faults, features,
-    figures, fuzz, hostile, loom, manycore, package, repo, soak, tidy,
+    api_diff, book, conformance, console_page, crates, demo_page, dumps, examples, faults,
+    features, figures, fuzz, hostile, loom, manycore, package, repo, soak, tidy,
 };
 
 type Step = (&'static str, fn() -> Result<(), String>);

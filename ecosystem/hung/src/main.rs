@@ -9,8 +9,7 @@
 //! ```
 //!
 //! The programs in `dumped`, `goes_on` and `input` are for the tests of those names; they have no
-//! twins. Those in `shown` are to be
-//! looked at, and have no twins either.
+//! twins. Those in `shown` are to be looked at, and have no twins either.
 
 use std::env;
 use std::process::ExitCode;
