@@ -31,4 +31,5 @@ chapters! {
     roadmap: "17-roadmap.md", "17-roadmap.zh-CN.md";
     glossary: "18-glossary.md", "18-glossary.zh-CN.md";
     hangs: "19-hangs.md", "19-hangs.zh-CN.md";
+    watching: "20-watching.md", "20-watching.zh-CN.md";
 }

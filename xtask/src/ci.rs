@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::cargo::Cargo;
 use crate::servers::Servers;
 use crate::{
-    api_diff, book, conformance, crates, demo_page, dumps, examples, faults, features, figures,
-    fuzz, hostile, loom, manycore, package, repo, soak, tidy,
+    api_diff, book, conformance, console_page, crates, demo_page, dumps, examples, faults,
+    features, figures, fuzz, hostile, loom, manycore, package, repo, soak, tidy,
 };
 
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -37,6 +37,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("soak", || soak::run(&[])),
         ("dumps", || dumps::run(&[])),
         ("demo-page", || demo_page::run(false)),
+        ("console-page", || console_page::run(false)),
         ("conformance", conformance::run_all),
         ("fuzz", fuzz::ci),
         ("bench", bench),
@@ -45,8 +46,8 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("package", package::run),
         ("loom", || loom::run(None, None)),
     ];
-    // `demo-page` needs Chromium, which is installed together with the servers.
-    steps.retain(|(name, _)| with_servers || *name != "demo-page");
+    // The tests of pages need Chromium, which is installed together with the servers.
+    steps.retain(|(name, _)| with_servers || !name.ends_with("-page"));
     steps
 }
 

@@ -4,17 +4,13 @@
 //! is animated, has both languages, fits windows of any width, and its button that blocks the
 //! workers reports that requests were answered meanwhile.
 
-mod base64;
-mod browser;
 mod service;
 
-use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use browser::{Browser, Page};
 use service::Service;
 
+use crate::browser::{Browser, Page};
 use crate::cargo::{self, Cargo};
 use crate::repo;
 
@@ -157,28 +153,17 @@ fn check_layout(page: &mut Page) -> Result<(), String> {
 
 /// Takes the pictures, after using the page for half a minute.
 fn take_pictures(page: &mut Page, url: &str, folder: &Path) -> Result<(), String> {
-    pause(page, 10)?;
+    page.pause(10)?;
     for (button, kind) in
         [("tasks", "tasks"), ("timers", "timers"), ("compute", "compute"), ("block/all", "block")]
     {
         press(page, &format!("[data-post=\"/{button}\"]"), kind)?;
-        pause(page, 2)?;
+        page.pause(2)?;
     }
     for (language, name) in [("en", "screenshot.png"), ("zh", "screenshot.zh-CN.png")] {
         page.go(&format!("{url}?lang={language}"))?;
-        pause(page, 2)?;
-        let path = folder.join(name);
-        fs::write(&path, page.picture()?).map_err(|e| format!("{}: {e}", path.display()))?;
-        let shrink = ["--force", "--skip-if-larger", "--output"];
-        let shrunk = Command::new("pngquant").args(shrink).args([&path, &path]).status();
-        let how = if shrunk.is_ok_and(|shrunk| shrunk.success()) { "" } else { ", not compressed" };
-        println!("    wrote demo/{name}{how}");
+        page.pause(2)?;
+        page.save_picture(&folder.join(name))?;
     }
     Ok(())
-}
-
-/// Waits for some seconds, so that the plot has a history.
-fn pause(page: &mut Page, seconds: u32) -> Result<(), String> {
-    page.evaluate(&format!("window.till = Date.now() + {seconds}000"))?;
-    page.wait_for("Date.now() >= window.till", "some seconds to pass")
 }

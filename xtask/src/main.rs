@@ -16,14 +16,16 @@
 //! | `examples.rs` | checks that public items have examples |
 //! | `loom.rs`, `miri.rs` | run unit tests under a checker |
 //! | `fuzz.rs`, `faults.rs`, `hostile.rs`, `soak.rs` | start test programs |
-//! | `servers.rs`, `demo_page.rs` | tests that need other programs |
-//! | `repo.rs`, `manifest.rs`, `cargo.rs`, `probe.rs`, `json.rs`, `options.rs` | shared helpers |
+//! | `servers.rs`, `demo_page.rs`, `console_page.rs` | tests that need other programs |
+//! | `repo.rs`, `manifest.rs`, `cargo.rs`, `probe.rs`, `json.rs`, `options.rs`, `browser.rs` | shared helpers |
 
 mod api_diff;
 mod book;
+mod browser;
 mod cargo;
 mod ci;
 mod conformance;
+mod console_page;
 mod crates;
 mod demo_page;
 mod dumps;
@@ -58,6 +60,7 @@ usage: cargo xtask <task>
                           installed
   ci                      all checks that a change must pass, the fastest first
   conformance [OPTIONS]   run Tokio's published tests on the drop-in
+  console-page            test the page of `cargo wakeful console` in Chromium
   crates [CRATE…]         run the own tests of published crates on Tokio and on the drop-in
   demo-page               test the demo's page in Chromium
   examples                check that every public item has an example that runs
@@ -83,7 +86,7 @@ usage: cargo xtask <task>
 api-diff:    --features A,B  compare with these features of Tokio [default: full, test-util]
              --hidden        also list differences in items hidden from the documentation
              --extra         also list items that Tokio does not have
-ci:          --without-servers  skip `demo-page` and the tests of task `servers`
+ci:          --without-servers  skip the pages and the tests of task `servers`
 conformance: --only FILE…    run only these test files
              --suite NAME    run only this suite; see xtask/src/conformance/suites.rs
              --json FILE     write the outcome of every test of the suite to this file
@@ -91,6 +94,7 @@ conformance: --only FILE…    run only these test files
              --record        run on Tokio itself and rewrite the lists
 crates:      --quick         run only the crates marked `quick` in xtask/crates/list.txt
              --record        write the results to xtask/crates/results.txt and docs/crates.md
+console-page: --pictures     take the pictures in docs/ again instead of testing
 demo-page:   --pictures      take the pictures in demo/ again instead of testing
 faults, leaks:
              --all           run all cases, in full size [default: less than a minute in total]
@@ -130,6 +134,8 @@ fn main() -> ExitCode {
         ["ci"] => ci::run(true),
         ["ci", "--without-servers"] => ci::run(false),
         ["conformance", ref options @ ..] => conformance::run(options),
+        ["console-page"] => console_page::run(false),
+        ["console-page", "--pictures"] => console_page::run(true),
         ["crates", ref options @ ..] => crates::run(options),
         ["demo-page"] => demo_page::run(false),
         ["demo-page", "--pictures"] => demo_page::run(true),

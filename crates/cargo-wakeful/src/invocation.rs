@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 mod help;
+pub mod look;
 #[cfg(test)]
 mod tests;
 
 pub use help::{Topic, help};
+use look::Look;
 
 /// A command of cargo that can run with Wakeful in place of Tokio.
 struct Supported {
@@ -83,6 +85,7 @@ pub enum Request {
     Add(Edit),
     Remove(Edit),
     Doctor(Doctor),
+    Look(Look),
     /// The rest of the call is to be repeated with another toolchain of rustup.
     Toolchain {
         name: String,
@@ -173,6 +176,9 @@ pub fn parse(words: impl Iterator<Item = String>) -> Result<Request, String> {
         "add" => return edit(Topic::Add, args),
         "remove" | "rm" => return edit(Topic::Remove, args),
         "doctor" => return doctor(args),
+        "ps" => return look::parse(Topic::Ps, args),
+        "dump" => return look::parse(Topic::Dump, args),
+        "console" => return look::parse(Topic::Console, args),
         _ => {}
     }
     if let Some(name) = first.strip_prefix('+') {

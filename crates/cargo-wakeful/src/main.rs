@@ -18,6 +18,8 @@
 //!
 //! For good: [`patch`] writes the patch into `Cargo.toml` and takes it out. [`doctor`] says
 //! beforehand what would not work.
+//!
+//! For programs that run: [`look`] shows what they do.
 
 mod built;
 mod cargo;
@@ -25,6 +27,7 @@ mod doctor;
 mod drop_in;
 mod invocation;
 mod lock_file;
+mod look;
 mod not_replaced;
 mod output;
 mod patch;
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
         Request::Add(options) => patch::add(&options),
         Request::Remove(options) => patch::remove(&options),
         Request::Doctor(options) => doctor::run(&options),
+        Request::Look(look) => look::run(&look),
         Request::Toolchain { name, args } => Err(Stop::Message(run_on_toolchain(&name, &args))),
         Request::Exec(args) => Err(Stop::Message(runner::exec(&args))),
     };

@@ -18,3 +18,10 @@ pub fn print_note(text: impl Display) {
 pub fn pass_on_stderr(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
+
+/// Prints a text that ends its lines itself to standard output. Returns whether the reader is still
+/// there.
+pub fn print_text(text: &str) -> bool {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
+}

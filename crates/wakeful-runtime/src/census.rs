@@ -36,7 +36,7 @@ pub use hang::Hang;
 pub(crate) use snapshot::{
     Actor, ActorKind, ActorState, Flavor, RuntimeState, Snapshot, TaskFigures, WorkerState,
 };
-pub(crate) use sort::sort_by_key;
+pub(crate) use sort::{sort, sort_by_key};
 pub(crate) use text::{Dump, kind_name, root_of};
 pub(crate) use verdict::{Names, noun, push_actor, push_wait};
 

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The programs in `dumped`, `goes_on` and `input` are for the tests of those names; they have no
-//! twins.
+//! twins. Those in `shown` are to be looked at, and have no twins either.
 
 use std::env;
 use std::process::ExitCode;
@@ -39,6 +39,7 @@ mod own_sender;
 mod pool_of_one;
 mod relock;
 mod rwlock_upgrade;
+mod shown;
 mod spinning;
 mod starved;
 mod std_lock;
@@ -121,6 +122,8 @@ const PROGRAMS: &[Program] = &[
     program!(input::own_handler with builder),
     program!(input::forks),
     program!(input::children),
+    program!(shown::service),
+    program!(shown::crowd),
 ];
 
 fn main() -> ExitCode {

@@ -9,6 +9,9 @@ pub enum Topic {
     Add,
     Remove,
     Doctor,
+    Ps,
+    Dump,
+    Console,
 }
 
 impl Topic {
@@ -17,6 +20,9 @@ impl Topic {
             Some("add") => Topic::Add,
             Some("remove" | "rm") => Topic::Remove,
             Some("doctor") => Topic::Doctor,
+            Some("ps") => Topic::Ps,
+            Some("dump") => Topic::Dump,
+            Some("console") => Topic::Console,
             _ => Topic::All,
         }
     }
@@ -27,6 +33,9 @@ impl Topic {
             Topic::Add => "add",
             Topic::Remove => "remove",
             Topic::Doctor => "doctor",
+            Topic::Ps => "ps",
+            Topic::Dump => "dump",
+            Topic::Console => "console",
         }
     }
 }
@@ -38,6 +47,9 @@ pub fn help(topic: Topic, checkout: &Path) -> String {
         Topic::Add => ADD.to_owned(),
         Topic::Remove => REMOVE.to_owned(),
         Topic::Doctor => DOCTOR.to_owned(),
+        Topic::Ps => PS.to_owned(),
+        Topic::Dump => DUMP.to_owned(),
+        Topic::Console => CONSOLE.to_owned(),
     }
 }
 
@@ -56,6 +68,11 @@ Stay on Wakeful:
     remove           Takes the patch out again
     doctor           Reports what of the program would not move, and what this machine lacks
 
+Watch a program that runs with WAKEFUL_CONSOLE=1:
+    ps               Lists the programs that can be watched; `ps PID` lists the tasks of one
+    dump             Prints what hangs, and where every task waits
+    console          Shows the program live, on a page in the browser
+
     cargo wakeful run --release -- --port 8080
     cargo wakeful test --workspace
 
@@ -71,6 +88,7 @@ Environment:
     WAKEFUL_PATH            the path of a Wakeful checkout [default: {checkout}]
     WAKEFUL_VERSION         set to 1 to make a program print, at its start, that it runs on Wakeful
     WAKEFUL_STALL_REPORT    set to 1 to make a program report tasks that block their thread
+    WAKEFUL_CONSOLE         set to 1 to make a program answer `ps`, `dump` and `console`
 
 Options:
     -h, --help       Prints this help; `cargo wakeful run --help` prints the help of `cargo run`
@@ -135,3 +153,64 @@ Options:
         --json                    Prints the findings as one JSON object
         --offline                 Runs without network access
     -h, --help                    Prints this help";
+
+const PS: &str = "\
+Lists the programs that can be watched, or the tasks of one.
+
+Usage: cargo wakeful ps [--json] [--watch]
+       cargo wakeful ps <PID|NAME> [OPTIONS]
+
+A program can be watched if it is on Wakeful, runs with WAKEFUL_CONSOLE=1, and belongs to this user.
+Sockets of programs that have ended are removed. Watching changes nothing in the program; it records
+polls, wake-ups and times of its tasks from the first request until the last tool disconnects, so
+these columns are short or empty in a single table. WAKEFUL_CONSOLE=watch records from the start.
+
+What hangs is printed above the tasks. The columns of tasks:
+    SPAWNED AT    where the code is that spawned it
+    WAITS FOR     what the last future that returned `Pending` waits for
+    SINCE         for how long no poll has changed that
+    POLLS         how often it was polled        BUSY     the time that its polls took
+    LAST          how long the last poll took    WAKES    how often it was woken
+    DELAY         the longest time from a wake-up to the poll
+
+Options:
+    -s, --sort <COLUMN>    id, name, site, state, wait, since, age, polls, busy, last, wakes,
+                           self-wakes or delay; numbers from the greatest [default: id]
+    -r, --reverse          Reverses the order
+    -f, --filter <TEXT>    Only tasks in whose name, site, type or wait the text occurs
+        --state <STATE>    Only tasks that are waiting, queued or running
+    -g, --group            Tasks from the same place that wait for the same thing in one row
+    -n, --limit <N>        Prints so many rows, or `all` [default: 100]
+    -w, --watch            Prints the table again each second, until Ctrl-C
+        --json             Prints one JSON object, with the members of the console protocol
+    -h, --help             Prints this help";
+
+const DUMP: &str = "\
+Prints what hangs in a program, and where every task waits.
+
+Usage: cargo wakeful dump <PID|NAME> [OPTIONS]
+
+The text is the one that the program prints itself on SIGQUIT; the guide's chapter `My program
+hangs` explains it. The program has to run with WAKEFUL_CONSOLE=1.
+
+Options:
+        --no-ask    Wakes no task: without the stacks of `await`s, and with fewer certain verdicts
+    -h, --help      Prints this help";
+
+const CONSOLE: &str = "\
+Shows a running program on a page in the browser: figures over the last minute, what hangs, tasks,
+what waits for what, locks and channels, stalls.
+
+Usage: cargo wakeful console <PID|NAME> [OPTIONS]
+
+The page is served to this machine only (127.0.0.1), and its address contains a secret: whoever has
+it can read what the program does. Nothing on the page changes the program. The program has to run
+with WAKEFUL_CONSOLE=1, and opens no port itself. Ctrl-C ends the page, not the program.
+
+For a program on another machine: `ssh -L 8123:127.0.0.1:8123 HOST cargo wakeful console --port 8123
+--no-open PID`, and open the address that it prints.
+
+Options:
+    -p, --port <PORT>    The port of the page [default: a free one]
+        --no-open        Does not start the browser, and only prints the address
+    -h, --help           Prints this help";

@@ -84,7 +84,8 @@ fn the_help_shows_the_default_checkout() {
 
 #[test]
 fn no_line_of_a_help_text_is_wider_than_a_terminal() {
-    for topic in [Topic::All, Topic::Add, Topic::Remove, Topic::Doctor] {
+    let all = [Topic::All, Topic::Add, Topic::Remove, Topic::Doctor, Topic::Ps, Topic::Dump];
+    for topic in all.into_iter().chain([Topic::Console]) {
         let text = help(topic, Path::new("/some/where"));
         assert!(text.contains("Usage: cargo wakeful"), "{text}");
         let widest = text.lines().map(|line| line.chars().count()).max();

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses a part of this module")]
 
+pub mod double;
+
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

@@ -45,6 +45,7 @@ pub(super) struct Server {
     clients: Vec<Client>,
     /// Tasks are recorded while there are clients, or from the start.
     recording: Option<recording::Guard>,
+    recent: Option<answer::RecentLook>,
     process: Process,
 }
 
@@ -71,7 +72,7 @@ impl Server {
             Err(error) => (None, String::new(), Err(error)),
         };
         let process = Process { start, begun: Instant::now() };
-        (Server { listener, clients: Vec::new(), recording: None, process }, result)
+        (Server { listener, clients: Vec::new(), recording: None, recent: None, process }, result)
     }
 
     /// Serves clients until a dump is due.
@@ -86,6 +87,9 @@ impl Server {
         loop {
             let now = Instant::now();
             self.clients.retain(|client| !client.is_done(now));
+            if self.clients.is_empty() {
+                self.recent = None;
+            }
             if self.clients.is_empty() && !console.settings.watches {
                 self.recording = None;
             } else if self.recording.is_none() {
@@ -105,7 +109,8 @@ impl Server {
             for (client, fd) in self.clients.iter_mut().zip(&fds[1..]) {
                 if fd.revents != 0 {
                     client.serve(&mut |line, names| {
-                        answer::answer(line, names, console, observer, &self.process)
+                        let (process, recent) = (&self.process, &mut self.recent);
+                        answer::answer(line, names, console, observer, process, recent)
                     });
                 }
             }

@@ -5,7 +5,8 @@ use super::json::{Object, Value, Writer};
 use super::{Process, graph, leaves, rows, summary};
 use crate::census::{Ask, Dump, Names, Observer, Snapshot};
 use crate::console::{Console, DUMP_GAP};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A request and what is needed to answer it.
 pub(super) struct Query<'a> {
@@ -15,7 +16,19 @@ pub(super) struct Query<'a> {
     pub(super) console: &'a Console,
     observer: &'a mut Observer,
     pub(super) process: &'a Process,
+    recent: &'a mut Option<RecentLook>,
 }
+
+/// A look at the process, which also answers requests that come soon after it.
+pub(super) struct RecentLook {
+    snapshot: Arc<Snapshot>,
+    time_us: u64,
+    until: Instant,
+}
+
+/// For how many times as long as a look took it is used. Sorting and filtering again then does not
+/// take longer in a program with very many tasks, and most of the time is left to the program.
+const RECENT_FOR: u32 = 4;
 
 /// Adds the members of an answer, or says what is wrong with the request.
 type Respond = fn(&mut Query<'_>) -> Result<(), String>;
@@ -39,6 +52,7 @@ pub(super) fn answer(
     console: &Console,
     observer: &mut Observer,
     process: &Process,
+    recent: &mut Option<RecentLook>,
 ) -> Answer {
     let json = Writer::default();
     let request = match Object::parse(line) {
@@ -50,7 +64,7 @@ pub(super) fn answer(
         }
     };
     let id = request.raw("id");
-    let mut query = Query { request, json, names, console, observer, process };
+    let mut query = Query { request, json, names, console, observer, process, recent };
     let line = match query.respond(id) {
         Ok(()) => {
             query.json.close('}');
@@ -121,10 +135,25 @@ impl Query<'_> {
     }
 
     /// Looks at the process as it is, and writes when that was.
-    pub(super) fn glance(&mut self) -> Snapshot {
-        let snapshot = self.observer.glance(&self.console.schedulers());
-        self.json.number_member("time_us", self.process.now_us());
+    pub(super) fn glance(&mut self) -> Arc<Snapshot> {
+        let begun = Instant::now();
+        let snapshot = Arc::new(self.observer.glance(&self.console.schedulers()));
+        let time_us = self.process.now_us();
+        self.json.number_member("time_us", time_us);
+        let until = Instant::now() + begun.elapsed() * RECENT_FOR;
+        *self.recent = Some(RecentLook { snapshot: snapshot.clone(), time_us, until });
         snapshot
+    }
+
+    /// The same, or what was seen a moment ago.
+    pub(super) fn recent_glance(&mut self) -> Arc<Snapshot> {
+        match &*self.recent {
+            Some(recent) if Instant::now() < recent.until => {
+                self.json.number_member("time_us", recent.time_us);
+                recent.snapshot.clone()
+            }
+            _ => self.glance(),
+        }
     }
 
     /// Looks at the process over some time, and writes when that was.
@@ -136,8 +165,8 @@ impl Query<'_> {
     }
 
     /// The same, and finds what hangs.
-    pub(super) fn look_for_hangs(&mut self, ask: Ask<'_>) -> Dump {
-        let snapshot = self.look(DUMP_GAP, ask);
+    pub(super) fn look_for_hangs(&mut self, gap: Duration, ask: Ask<'_>) -> Dump {
+        let snapshot = self.look(gap, ask);
         let dump = Dump::with_names(snapshot, std::mem::take(self.names));
         *self.names = dump.names().clone();
         dump
@@ -156,7 +185,7 @@ pub(super) fn not_allowed<'a>(
 
 fn dump(query: &mut Query<'_>) -> Result<(), String> {
     let ask = if query.flag("ask", false)? { Ask::All } else { Ask::None };
-    let text = query.look_for_hangs(ask).to_text_with(query.names);
+    let text = query.look_for_hangs(DUMP_GAP, ask).to_text_with(query.names);
     query.json.text_member("text", &text);
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::answer::Query;
 use super::json::Writer;
 use super::rows::{is_object, kind, number};
 use crate::census::{Actor, ActorKind, Ask, Dump, Names, Snapshot, noun, push_actor, sort_by_key};
+use crate::console::DUMP_GAP;
 use std::time::Duration;
 use wakeful_base::threads::THREAD_ID;
 use wakeful_base::waiting::{Holder, WaitKind};
@@ -139,6 +140,14 @@ impl Graph<'_> {
         true
     }
 
+    /// Writes the node of what an edge leads to. Returns whether there is one.
+    fn add_target(&mut self, edge: &Edge) -> bool {
+        match index(self.snapshot, edge.to) {
+            Some(task) if edge.kind == WaitKind::Task => self.add_actor(task),
+            _ => edge.kind != WaitKind::Task && self.add_object(edge),
+        }
+    }
+
     /// Writes the node of an object, which must be new. Returns whether there is one.
     fn add_object(&mut self, edge: &Edge) -> bool {
         if !self.has_room() {
@@ -165,7 +174,8 @@ fn key(actor: &Actor) -> String {
 pub(super) fn graph(query: &mut Query<'_>) -> Result<(), String> {
     let all = query.flag("all", false)?;
     let ask = if query.flag("ask", true)? { Ask::Suspects } else { Ask::None };
-    let dump = query.look_for_hangs(ask);
+    let gap = if query.flag("quick", false)? { Duration::ZERO } else { DUMP_GAP };
+    let dump = query.look_for_hangs(gap, ask);
     let snapshot = dump.snapshot();
     let members = put_verdicts(&mut query.json, snapshot, &dump);
     let edges = edges(snapshot);
@@ -186,13 +196,19 @@ pub(super) fn graph(query: &mut Query<'_>) -> Result<(), String> {
         is_truncated: false,
     };
     members.iter().for_each(|member| _ = graph.add_actor(*member));
+    // What hangs comes first, objects before those that wait for them: there may be too little
+    // room for all.
+    let is_of_verdict =
+        |group: &&[Edge]| group.iter().any(|edge| members.binary_search(&edge.actor).is_ok());
+    let (hung, others): (Vec<&[Edge]>, Vec<&[Edge]>) =
+        objects(&edges).filter(is_selected).partition(is_of_verdict);
     let mut kept: Vec<&Edge> = Vec::new();
-    for group in objects(&edges).filter(is_selected) {
-        let has_node = match index(snapshot, group[0].to) {
-            Some(task) if group[0].kind == WaitKind::Task => graph.add_actor(task),
-            _ => group[0].kind != WaitKind::Task && graph.add_object(&group[0]),
-        };
-        kept.extend(group.iter().filter(|edge| has_node && graph.add_actor(edge.actor)));
+    let rounds = std::iter::once(hung).chain(others.into_iter().map(|group| vec![group]));
+    for groups in rounds {
+        let has_node: Vec<bool> = groups.iter().map(|group| graph.add_target(&group[0])).collect();
+        for (group, _) in groups.iter().zip(has_node).filter(|(_, has_node)| *has_node) {
+            kept.extend(group.iter().filter(|edge| graph.add_actor(edge.actor)));
+        }
     }
     let is_truncated = graph.is_truncated;
     query.json.close(']');

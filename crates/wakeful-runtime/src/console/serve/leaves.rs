@@ -8,6 +8,7 @@ use crate::census::{
     root_of, sort_by_key,
 };
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 use wakeful_base::waiting::{Leaf, WaitKind};
 
@@ -26,8 +27,8 @@ pub(super) fn task(query: &mut Query<'_>) -> Result<(), String> {
     };
     let asks = query.flag("ask", false)?;
     let snapshot = match asks {
-        true => query.look(ASK_GAP, Ask::These(&[wanted])),
-        false => query.glance(),
+        true => Arc::new(query.look(ASK_GAP, Ask::These(&[wanted]))),
+        false => query.recent_glance(),
     };
     let Some(actor) = snapshot.actors.iter().find(|actor| number(actor.id) == wanted) else {
         return Err(format!("there is no task {wanted}: it has ended, or never was"));

@@ -3,7 +3,7 @@
 use super::answer::{Query, not_allowed};
 use super::json::Writer;
 use crate::census::{
-    Actor, ActorKind, ActorState, Names, Snapshot, TaskFigures, kind_name, push_wait, sort_by_key,
+    Actor, ActorKind, ActorState, Names, TaskFigures, kind_name, push_wait, sort, sort_by_key,
 };
 use crate::console::Console;
 use std::borrow::Cow;
@@ -216,7 +216,7 @@ pub(super) fn put_row(json: &mut Writer, actor: &Actor, clocks: &Clocks, names: 
 }
 
 pub(super) fn tasks(query: &mut Query<'_>) -> Result<(), String> {
-    let sort = match query.text("sort")? {
+    let field = match query.text("sort")? {
         None => FIELDS[0],
         Some(name) => *FIELDS
             .iter()
@@ -237,7 +237,9 @@ pub(super) fn tasks(query: &mut Query<'_>) -> Result<(), String> {
     let limit = query.number("limit", ROWS_MAX as u64)?.unwrap_or(ROWS_DEFAULT) as usize;
     let runtime = query.number("runtime", u64::MAX)?;
     let filter = query.text("filter")?.unwrap_or_default().to_owned();
-    let snapshot = query.glance();
+    let only_kind = query.text("kind")?.map(str::to_owned);
+    let only_wait = query.text("wait")?.map(str::to_owned);
+    let snapshot = query.recent_glance();
     let clocks = Clocks::read(query.console, query.process.now_us());
     let is_selected = |actor: &&Actor| {
         let has_text = |at: &usize| match FIELDS[*at].1(actor, &clocks) {
@@ -246,12 +248,16 @@ pub(super) fn tasks(query: &mut Query<'_>) -> Result<(), String> {
         };
         state.is_none_or(|state| actor.state == state.1)
             && runtime.is_none_or(|runtime| actor.runtime == runtime)
+            && only_kind.as_ref().is_none_or(|name| kind(actor.kind) == name)
+            && only_wait
+                .as_ref()
+                .is_none_or(|name| actor.last.is_some_and(|last| wait_name(last.kind) == name))
             && (filter.is_empty() || FILTERED.iter().any(has_text))
     };
     let selected = snapshot.actors.iter().filter(is_selected);
     let mut selected: Vec<(Cell<'_>, &Actor)> =
-        selected.map(|actor| (sort.1(actor, &clocks), actor)).collect();
-    sort_by_key(&mut selected, |row| (row.0.clone(), row.1.id));
+        selected.map(|actor| (field.1(actor, &clocks), actor)).collect();
+    sort(&mut selected, |a, b| (&a.0, a.1.id) < (&b.0, b.1.id));
     if descending {
         selected.reverse();
     }
@@ -276,7 +282,7 @@ fn group_of(actor: &Actor) -> Group<'_> {
 }
 
 pub(super) fn groups(query: &mut Query<'_>) -> Result<(), String> {
-    let snapshot: Snapshot = query.glance();
+    let snapshot = query.recent_glance();
     let clocks = Clocks { now_us: 0, runtimes: Vec::new() };
     let mut actors: Vec<&Actor> = snapshot.actors.iter().collect();
     sort_by_key(&mut actors, |actor| group_of(actor));

@@ -4,15 +4,16 @@
 //! descriptor 3 and writes to descriptor 4 (`--remote-debugging-pipe`); a shell moves its standard
 //! input and output there. Chromium ends when the pipes are closed.
 
+mod base64;
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
-use super::base64;
 use crate::json::{Json, quoted};
 
 /// The time limit of every wait. It is generous, for machines under load.
@@ -245,8 +246,35 @@ impl Page<'_> {
         }
     }
 
+    /// Waits for some seconds.
+    pub fn pause(&mut self, seconds: u32) -> Result<(), String> {
+        // In parts: an answer of the browser is waited for only so long.
+        for _ in 0..seconds {
+            self.evaluate("new Promise((done) => setTimeout(done, 1000))")?;
+        }
+        Ok(())
+    }
+
+    /// Returns the size of the heap after a collection of garbage.
+    pub fn heap_bytes(&mut self) -> Result<f64, String> {
+        self.call("HeapProfiler.collectGarbage", "{}")?;
+        let usage = self.call("Runtime.getHeapUsage", "{}")?;
+        let digits = usage["usedSize"].number().and_then(|digits| digits.parse().ok());
+        digits.ok_or_else(|| "the browser does not know the size of its heap".to_owned())
+    }
+
+    /// Writes a screenshot of the window, compressed with `pngquant` if it is installed.
+    pub fn save_picture(&mut self, path: &Path) -> Result<(), String> {
+        fs::write(path, self.picture()?).map_err(|e| format!("{}: {e}", path.display()))?;
+        let shrink = ["--force", "--skip-if-larger", "--output"];
+        let shrunk = Command::new("pngquant").args(shrink).args([path, path]).status();
+        let how = if shrunk.is_ok_and(|shrunk| shrunk.success()) { "" } else { ", not compressed" };
+        println!("    wrote {}{how}", path.file_name().unwrap_or_default().to_string_lossy());
+        Ok(())
+    }
+
     /// Returns a screenshot of the window, as a PNG.
-    pub fn picture(&mut self) -> Result<Vec<u8>, String> {
+    fn picture(&mut self) -> Result<Vec<u8>, String> {
         let answer = self.call("Page.captureScreenshot", "{\"format\":\"png\"}")?;
         base64::decode(answer["data"].text())
             .ok_or_else(|| "the screenshot cannot be decoded".to_owned())
