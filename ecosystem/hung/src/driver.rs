@@ -350,6 +350,7 @@ impl Lines {
 /// - The number in `process 123`, `thread 123`, `descriptor 9` becomes `N`, and so does that of a
 ///   worker, as it depends on the scheduler.
 /// - So do the counts of polls.
+/// - A thread whose worker another one has taken over has "blocked its thread": as above.
 pub fn normalise(line: &str) -> String {
     let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
     for at in 0..words.len() {
@@ -374,5 +375,6 @@ pub fn normalise(line: &str) -> String {
         }
     }
     // The place of a unit is left with what was behind it.
-    words.join(" ").replace("TIME ", "TIME")
+    let line = words.join(" ").replace("TIME ", "TIME");
+    line.replace("has blocked its thread for", "has blocked worker N for")
 }
