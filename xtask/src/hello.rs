@@ -1,6 +1,7 @@
-//! `cargo xtask hello`: the costs of building a small program on Tokio and on the drop-in.
+//! `cargo xtask hello`: the costs of building a small program on Tokio and on the drop-in, with and
+//! without the console.
 //!
-//! Both are built from scratch in one run, so that the numbers are comparable.
+//! All are built from scratch in one run, so that the numbers are comparable.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,22 +28,26 @@ struct Costs {
     bytes: u64,
 }
 
-/// Builds both and prints a table.
+/// Leaves the console out.
+const NO_CONSOLE: &str = "--cfg wakeful_no_console";
+
+/// Builds all and prints a table.
 pub fn run() -> Result<(), String> {
     let drop_in = repo::root().join("crates/tokio-drop-in");
     let drop_in = quoted(&drop_in.to_string_lossy());
     let patch = format!("\n[patch.crates-io]\ntokio = {{ path = {drop_in} }}\n");
-    let tokio = costs("tokio", "")?;
-    let ours = costs("drop-in", &patch)?;
     println!("{:10} {:>7} {:>10} {:>9}", "", "crates", "CPU time", "size");
-    for (name, Costs { crates, cpu, bytes }) in [("Tokio", tokio), ("drop-in", ours)] {
+    for (name, patch, flags) in
+        [("tokio", "", ""), ("drop-in", &patch, ""), ("no-console", &patch, NO_CONSOLE)]
+    {
+        let Costs { crates, cpu, bytes } = costs(name, patch, flags)?;
         let (seconds, kilobytes) = (cpu.as_secs_f64(), bytes / 1000);
         println!("{name:10} {crates:7} {seconds:8.1} s {kilobytes:6} KB");
     }
     Ok(())
 }
 
-fn costs(name: &str, patch: &str) -> Result<Costs, String> {
+fn costs(name: &str, patch: &str, flags: &str) -> Result<Costs, String> {
     let dir = cargo::target_dir(&repo::root()).join("hello").join(name);
     let target_dir = dir.join("target");
     let program = repo::root().join("xtask/hello/main.rs");
@@ -56,6 +61,7 @@ fn costs(name: &str, patch: &str) -> Result<Costs, String> {
     let before = children_time()?;
     Cargo::new(&dir, "build --quiet --release")
         .env("CARGO_TARGET_DIR", &target_dir.to_string_lossy())
+        .env("RUSTFLAGS", flags)
         .run()?;
     let cpu = children_time()?.saturating_sub(before);
     let binary = target_dir.join("release/hello");

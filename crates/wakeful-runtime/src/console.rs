@@ -86,8 +86,15 @@ fn from_env() -> Option<&'static Settings> {
     SETTINGS.get_or_init(Settings::from_env).as_ref()
 }
 
+/// Whether the program was built with `--cfg wakeful_no_console`, to be smaller: then no code of the
+/// console is reachable, and the linker leaves it out.
+const IS_LEFT_OUT: bool = cfg!(wakeful_no_console);
+
 /// Starts what is asked for, before a runtime is built.
 pub(crate) fn prepare(has_callback: bool) {
+    if IS_LEFT_OUT {
+        return;
+    }
     let is_first = !HAS_RUNTIME.swap(true, Relaxed);
     let settings = from_env();
     if settings.is_none() && !has_callback {
@@ -119,7 +126,7 @@ pub(crate) fn prepare(has_callback: bool) {
 
 /// Lets the console know of a new runtime.
 pub(crate) fn add_runtime(runtime: &SchedulerHandle, on_deadlock: Option<HangCallback>) {
-    if from_env().is_none() && on_deadlock.is_none() {
+    if IS_LEFT_OUT || (from_env().is_none() && on_deadlock.is_none()) {
         return;
     }
     let Some(console) = lock(&CONSOLE).clone() else { return };
