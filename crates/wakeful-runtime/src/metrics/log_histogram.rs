@@ -225,6 +225,14 @@ impl LogHistogramBuilder {
 }
 
 /// The error of [`LogHistogramBuilder::max_buckets`].
+///
+/// ```
+/// use wakeful::runtime::{InvalidHistogramConfiguration, LogHistogram};
+///
+/// let error: InvalidHistogramConfiguration =
+///     LogHistogram::builder().max_error(0.1).max_buckets(100).unwrap_err();
+/// assert!(error.to_string().contains("buckets"));
+/// ```
 #[derive(Debug)]
 pub enum InvalidHistogramConfiguration {
     /// The histogram requires more buckets than allowed.
