@@ -86,8 +86,8 @@ fn from_env() -> Option<&'static Settings> {
     SETTINGS.get_or_init(Settings::from_env).as_ref()
 }
 
-/// Whether the program was built with `--cfg wakeful_no_console`, to be smaller: then no code of the
-/// console is reachable, and the linker leaves it out.
+/// Whether the program was built with `--cfg wakeful_no_console`, to be smaller: then no code of
+/// the console is reachable, and the linker leaves it out.
 const IS_LEFT_OUT: bool = cfg!(wakeful_no_console);
 
 /// Starts what is asked for, before a runtime is built.
