@@ -186,7 +186,7 @@ fn check_verdict(page: &mut Page) -> Result<(), String> {
     for view in VIEWS {
         page.evaluate(&format!("location.hash = '{view}'"))?;
         page.wait_for(
-            "document.querySelector('#verdicts .certain strong')?.textContent === 'deadlock'",
+            "document.querySelector('#verdicts .likely strong')?.textContent === 'deadlock'",
             &format!("the verdict above view {view}"),
         )?;
     }
