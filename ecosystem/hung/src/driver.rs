@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -116,6 +117,15 @@ impl Program {
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WAKEFUL_")) {
             command.env_remove(name);
         }
+        // Processes that a shell starts in the background inherit the signal as ignored.
+        let reset_sigquit = || {
+            // SAFETY: `signal` is async-signal-safe and accesses no memory of this process.
+            unsafe { libc::signal(libc::SIGQUIT, libc::SIG_DFL) };
+            Ok(())
+        };
+        // SAFETY: code between fork and exec may only do what is async-signal-safe: the closure
+        // makes one such call, and neither allocates nor locks.
+        unsafe { command.pre_exec(reset_sigquit) };
         let mut child = command
             .env_remove("RUST_BACKTRACE")
             // Stacks have paths that are relative to it, and so do the sites of spawns.
