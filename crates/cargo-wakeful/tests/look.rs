@@ -206,7 +206,10 @@ fn a_process_of_another_user_is_refused() {
     // Root may watch all processes, so another user has to try: a copy, which that user may run.
     fs::set_permissions(folder.path(""), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = folder.path("cargo-wakeful");
-    fs::copy(env!("CARGO_BIN_EXE_cargo-wakeful"), &copy).unwrap();
+    // By another process: a child that a test starts meanwhile would inherit the descriptor, and a
+    // file that is open for writing cannot be run.
+    let original = env!("CARGO_BIN_EXE_cargo-wakeful");
+    assert!(Command::new("cp").arg(original).arg(&copy).status().unwrap().success());
     let mut call = Command::new("setpriv");
     call.args(["--reuid=65534", "--clear-groups"]).arg(&copy).args(["ps", &own_pid()]);
     let message = refused(call);

@@ -200,7 +200,9 @@ fn set_user_id_program_ignores_the_variables() {
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
     let copy = folder.join("hung");
-    fs::copy(HUNG, &copy).unwrap();
+    // By another process: a child that a test starts meanwhile would inherit the descriptor, and a
+    // file that is open for writing cannot be run.
+    assert!(Command::new("cp").arg(HUNG).arg(&copy).status().unwrap().success());
     let dumps = folder.join("dumps");
     let variables = [
         (CONSOLE, "watch,20ms"),

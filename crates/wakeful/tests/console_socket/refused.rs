@@ -26,7 +26,10 @@ fn is_root() -> bool {
 /// Copies this test program to where other users can run it.
 fn copy_program(folder: &Folder) -> PathBuf {
     let copy = folder.path().join("program");
-    fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    // By another process: a child that a test starts meanwhile would inherit the descriptor, and a
+    // file that is open for writing cannot be run.
+    let original = std::env::current_exe().unwrap();
+    assert!(Command::new("cp").arg(original).arg(&copy).status().unwrap().success());
     fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     copy
