@@ -179,6 +179,7 @@ pub fn parse(words: impl Iterator<Item = String>) -> Result<Request, String> {
         "ps" => return look::parse(Topic::Ps, args),
         "dump" => return look::parse(Topic::Dump, args),
         "console" => return look::parse(Topic::Console, args),
+        "profile" => return look::parse(Topic::Profile, args),
         _ => {}
     }
     if let Some(name) = first.strip_prefix('+') {

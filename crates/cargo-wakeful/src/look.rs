@@ -1,9 +1,9 @@
-//! `cargo wakeful ps`, `dump` and `console`: what a running program does.
+//! `cargo wakeful ps`, `dump`, `console` and `profile`: what a running program does.
 //!
 //! ```text
-//! invocation ─▶ sockets ─▶ client ────────────▶ ps | dump | console
+//! invocation ─▶ sockets ─▶ client ────────────▶ ps | dump | console | profile
 //! what to       find the   connect, ask, by     print it, or serve a page
-//! show          program    the protocol         that asks for it
+//! show          program    the protocol         that asks for it, or write files
 //! ```
 //!
 //! A program that runs with `WAKEFUL_CONSOLE` listens on a unix socket, and answers in the console
@@ -11,6 +11,7 @@
 
 mod client;
 mod console;
+mod profile;
 mod ps;
 mod sockets;
 mod table;
@@ -33,6 +34,7 @@ pub fn run(look: &Look) -> Result<ExitCode, Stop> {
         Look::Tasks(target, options) => ps::tasks(target, options),
         Look::Dump { target, asks } => dump(target, *asks),
         Look::Console(target, options) => console::run(target, options),
+        Look::Profile(target, options) => profile::run(target, options),
     }?;
     Ok(ExitCode::SUCCESS)
 }

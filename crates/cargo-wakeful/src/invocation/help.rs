@@ -12,6 +12,7 @@ pub enum Topic {
     Ps,
     Dump,
     Console,
+    Profile,
 }
 
 impl Topic {
@@ -23,6 +24,7 @@ impl Topic {
             Some("ps") => Topic::Ps,
             Some("dump") => Topic::Dump,
             Some("console") => Topic::Console,
+            Some("profile") => Topic::Profile,
             _ => Topic::All,
         }
     }
@@ -36,6 +38,7 @@ impl Topic {
             Topic::Ps => "ps",
             Topic::Dump => "dump",
             Topic::Console => "console",
+            Topic::Profile => "profile",
         }
     }
 }
@@ -50,6 +53,7 @@ pub fn help(topic: Topic, checkout: &Path) -> String {
         Topic::Ps => PS.to_owned(),
         Topic::Dump => DUMP.to_owned(),
         Topic::Console => CONSOLE.to_owned(),
+        Topic::Profile => PROFILE.to_owned(),
     }
 }
 
@@ -72,6 +76,7 @@ Watch a program that runs with WAKEFUL_CONSOLE=1:
     ps               Lists the programs that can be watched; `ps PID` lists the tasks of one
     dump             Prints what hangs, and where every task waits
     console          Shows the program live, on a page in the browser
+    profile          Records where time goes: busy by spawn site, waiting by stack of `await`s
 
     cargo wakeful run --release -- --port 8080
     cargo wakeful test --workspace
@@ -88,7 +93,7 @@ Environment:
     WAKEFUL_PATH            the path of a Wakeful checkout [default: {checkout}]
     WAKEFUL_VERSION         set to 1 to make a program print, at its start, that it runs on Wakeful
     WAKEFUL_STALL_REPORT    set to 1 to make a program report tasks that block their thread
-    WAKEFUL_CONSOLE         set to 1 to make a program answer `ps`, `dump` and `console`
+    WAKEFUL_CONSOLE         set to 1 to make a program answer `ps`, `dump`, `console`, `profile`
 
 Options:
     -h, --help       Prints this help; `cargo wakeful run --help` prints the help of `cargo run`
@@ -214,3 +219,30 @@ Options:
     -p, --port <PORT>    The port of the page [default: a free one]
         --no-open        Does not start the browser, and only prints the address
     -h, --help           Prints this help";
+
+const PROFILE: &str = "\
+Records where the time of a program's tasks goes.
+
+Usage: cargo wakeful profile <PID|NAME> [OPTIONS]
+
+Two kinds of time are recorded:
+    busy       how long polls took, by the place that spawned the task, and by its future
+    waiting    how long tasks waited, by the stack of `await`s, and by what the innermost waits for
+
+Busy time is the difference of what the program records for each task. What a task did in the last
+quarter of a second before its end is not seen. Waiting time is sampled: each half second up to
+1,000 waiting tasks are woken to ask them for their stacks, and stand for all. Busy time does not
+contain these polls. The times of tasks are added up: in 10 s, 8 tasks can wait for 80 s.
+
+A table of both is printed, unless the folded stacks are. The program has to run with
+WAKEFUL_CONSOLE=1; with `nopoll` in that variable, there is only busy time. Waiting time has files
+and lines if the program is built with `debug = \"line-tables-only\"`.
+
+Options:
+        --for <TIME>       How long to record, such as 30s, 500ms or 2min [default: 10s]
+        --busy             Only busy time
+        --waiting          Only waiting time
+        --folded <FILE>    Writes folded stacks, a line `outer;inner MICROSECONDS` each, for tools
+                           that draw flame graphs; `-` prints them instead of the table
+        --pprof <FILE>     Writes a profile that `pprof` and tools like it read
+    -h, --help             Prints this help";

@@ -1,4 +1,7 @@
-//! The command lines of `ps`, `dump` and `console`.
+//! The command lines of `ps`, `dump`, `console` and `profile`.
+
+use std::path::PathBuf;
+use std::time::Duration;
 
 use super::{Request, Topic};
 
@@ -17,6 +20,7 @@ pub enum Look {
         asks: bool,
     },
     Console(Target, Serve),
+    Profile(Target, Record),
 }
 
 /// A program, as the user names it.
@@ -72,6 +76,31 @@ pub struct Serve {
     pub opens_no_browser: bool,
 }
 
+/// The options of `profile`.
+#[derive(Debug, PartialEq)]
+pub struct Record {
+    /// How long to record.
+    pub time: Duration,
+    pub without_busy: bool,
+    pub without_waiting: bool,
+    /// `-`: to standard output.
+    pub folded: Option<PathBuf>,
+    pub pprof: Option<PathBuf>,
+}
+
+impl Default for Record {
+    fn default() -> Record {
+        let time = Duration::from_secs(10);
+        Record { time, without_busy: false, without_waiting: false, folded: None, pprof: None }
+    }
+}
+
+impl Record {
+    pub fn prints_folded(&self) -> bool {
+        self.folded.as_ref().is_some_and(|path| path.as_os_str() == "-")
+    }
+}
+
 /// A column by which tasks are sorted.
 #[derive(Debug, PartialEq)]
 pub struct Sort {
@@ -108,11 +137,11 @@ const SORTS: [Sort; 13] = [
 
 const STATES: [&str; 3] = ["waiting", "queued", "running"];
 
-/// Parses the arguments after `ps`, `dump` or `console`.
+/// Parses the arguments after `ps`, `dump`, `console` or `profile`.
 pub fn parse(topic: Topic, words: Vec<String>) -> Result<Request, String> {
     let mut words = Words { topic, rest: words.into_iter(), joined: None };
     let (mut target, mut table, mut serve) = (None, Table::default(), Serve::default());
-    let mut asks = true;
+    let (mut record, mut asks) = (Record::default(), true);
     while let Some(word) = words.next() {
         match (topic, word.as_str()) {
             (_, "--help" | "-h") => return Ok(Request::Help(topic)),
@@ -127,6 +156,11 @@ pub fn parse(topic: Topic, words: Vec<String>) -> Result<Request, String> {
             (Topic::Dump, "--no-ask") => asks = false,
             (Topic::Console, "--port" | "-p") => serve.port = port(&words.value(&word)?)?,
             (Topic::Console, "--no-open") => serve.opens_no_browser = true,
+            (Topic::Profile, "--for") => record.time = time(&words.value(&word)?)?,
+            (Topic::Profile, "--busy") => record.without_waiting = true,
+            (Topic::Profile, "--waiting") => record.without_busy = true,
+            (Topic::Profile, "--folded") => record.folded = Some(words.value(&word)?.into()),
+            (Topic::Profile, "--pprof") => record.pprof = Some(words.value(&word)?.into()),
             (_, option) if option.starts_with('-') => return Err(words.unknown(option)),
             _ if target.is_some() => return Err(words.unknown(&word)),
             _ => target = Some(Target::parse(word)),
@@ -144,6 +178,7 @@ pub fn parse(topic: Topic, words: Vec<String>) -> Result<Request, String> {
             ));
         }
         (Topic::Dump, Some(target)) => Look::Dump { target, asks },
+        (Topic::Profile, Some(target)) => Look::Profile(target, both(record)),
         (_, Some(target)) => Look::Console(target, serve),
     };
     Ok(Request::Look(look))
@@ -225,3 +260,37 @@ fn limit(number: &str) -> Result<usize, String> {
 fn port(number: &str) -> Result<u16, String> {
     number.parse().map_err(|_| format!("`--port {number}`: not a number from 0 to 65535"))
 }
+
+/// With `--busy` and `--waiting`, both kinds of time are recorded, as with neither.
+fn both(record: Record) -> Record {
+    if record.without_busy && record.without_waiting {
+        return Record { without_busy: false, without_waiting: false, ..record };
+    }
+    record
+}
+
+/// Parses a duration such as `10s`. A number without a unit is one of seconds.
+fn time(text: &str) -> Result<Duration, String> {
+    let (number, unit) =
+        text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let factor_ms = match unit {
+        "ms" => Some(1),
+        "s" | "" => Some(1000),
+        "min" | "m" => Some(60_000),
+        _ => None,
+    };
+    let ms = number
+        .parse()
+        .ok()
+        .zip(factor_ms)
+        .and_then(|(n, factor): (u64, u64)| n.checked_mul(factor));
+    match ms {
+        Some(ms) if (1..=TIME_MAX_MS).contains(&ms) => Ok(Duration::from_millis(ms)),
+        _ => {
+            Err(format!("`--for {text}`: not a time of at most one day; write 10s, 500ms or 2min"))
+        }
+    }
+}
+
+/// The limit on the time to record.
+const TIME_MAX_MS: u64 = 24 * 3600 * 1000;
