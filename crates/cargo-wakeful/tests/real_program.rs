@@ -9,6 +9,7 @@ use std::env;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use wakeful::runtime::Builder;
@@ -43,6 +44,35 @@ fn hang() {
         println!("\nready");
         never.notified().await;
     });
+}
+
+/// A program of which one task computes, and five wait for a mutex in a function of a function.
+fn compute() {
+    let runtime = Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    runtime.block_on(async {
+        let lock = Arc::new(Mutex::new(()));
+        let _held = lock.lock().await;
+        for _ in 0..5 {
+            wakeful::spawn(serve(lock.clone()));
+        }
+        wakeful::spawn(async {
+            loop {
+                let begun = Instant::now();
+                while begun.elapsed() < Duration::from_micros(500) {}
+                wakeful::task::yield_now().await;
+            }
+        });
+        println!("\nready");
+        Notify::new().notified().await;
+    });
+}
+
+async fn serve(lock: Arc<Mutex<()>>) {
+    store(&lock).await;
+}
+
+async fn store(lock: &Mutex<()>) {
+    let _held = lock.lock().await;
 }
 
 /// The program's process, which is killed when this is dropped.
@@ -137,4 +167,39 @@ fn a_stopped_program_does_not_hold_up_the_tool() {
     let output = program.call(&["dump"]).output().unwrap();
     assert_eq!(output.status.code(), Some(101));
     assert!(stderr(&output).contains("does not answer"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_profile_has_the_task_that_computes_and_those_that_wait() {
+    if is_program() {
+        return compute();
+    }
+    let test = "a_profile_has_the_task_that_computes_and_those_that_wait";
+    let program = Program::start(test, Some("1"));
+    let text = program.printed(&["profile", "--for", "1500ms", "--folded", "-"]);
+    let time_of = |has: &[&str]| -> f64 {
+        let lines = text.lines().filter(|line| has.iter().all(|part| line.contains(part)));
+        lines.map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum()
+    };
+    // The test may share its CPU with others, but a task that never waits is busy for most of it.
+    let computing = time_of(&["busy;", "real_program.rs:"]);
+    assert!((0.5e6..3e6).contains(&computing), "{text}");
+    let waiting = time_of(&["waiting;real_program::serve", ";real_program::store", ";a mutex "]);
+    assert!((5.0 * 1.4e6..5.0 * 3e6).contains(&waiting), "{text}");
+    assert!(text.contains("tests/real_program.rs:"), "debug builds have files and lines: {text}");
+}
+
+#[test]
+fn a_program_that_may_not_be_asked_is_explained() {
+    if is_program() {
+        return compute();
+    }
+    let program = Program::start("a_program_that_may_not_be_asked_is_explained", Some("nopoll"));
+    let output = program.call(&["profile", "--waiting"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(101));
+    assert!(stderr(&output).contains("`nopoll` in WAKEFUL_CONSOLE"), "{}", stderr(&output));
+    let output = program.call(&["profile", "--for", "500ms"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("real_program.rs:"), "{}", stdout(&output));
+    assert!(stderr(&output).contains("without waiting time"), "{}", stderr(&output));
 }

@@ -16,7 +16,7 @@ mod stacks;
 
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::table::{Column, Kind, Table};
@@ -76,7 +76,7 @@ fn create(path: &PathBuf) -> Result<File, String> {
     File::create(path).map_err(|error| format!("could not create {}: {error}", path.display()))
 }
 
-fn write(file: &mut File, path: &PathBuf, bytes: &[u8]) -> Result<(), String> {
+fn write(file: &mut File, path: &Path, bytes: &[u8]) -> Result<(), String> {
     file.write_all(bytes).map_err(|error| format!("could not write {}: {error}", path.display()))
 }
 

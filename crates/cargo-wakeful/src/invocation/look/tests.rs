@@ -1,4 +1,6 @@
-use super::{Look, Request, Serve, Table, Target, Topic, parse};
+use std::time::Duration;
+
+use super::{Look, Record, Request, Serve, Table, Target, Topic, parse};
 
 fn look(topic: Topic, line: &str) -> Result<Look, String> {
     match parse(topic, line.split_whitespace().map(str::to_owned).collect())? {
@@ -59,4 +61,25 @@ fn dump_and_console_need_a_program() {
     assert_eq!(console, Ok(Look::Console(target(), serve)));
     assert!(look(Topic::Console, "4711 --port 70000").unwrap_err().contains("0 to 65535"));
     assert!(look(Topic::Console, "").unwrap_err().contains("cargo wakeful ps"));
+}
+
+#[test]
+fn the_time_of_a_profile_has_a_unit() {
+    let record = |line: &str| match look(Topic::Profile, &format!("4711 {line}")) {
+        Ok(Look::Profile(Target::Pid(4711), record)) => Ok(record),
+        Ok(other) => panic!("not a profile: {other:?}"),
+        Err(message) => Err(message),
+    };
+    assert_eq!(record(""), Ok(Record::default()));
+    for (text, ms) in [("10s", 10_000), ("7", 7_000), ("500ms", 500), ("2min", 120_000)] {
+        assert_eq!(record(&format!("--for {text}")).unwrap().time, Duration::from_millis(ms));
+    }
+    for text in ["0", "0s", "s", "5h", "-3s", "1.5s", "25000min", "99999999999999999999s"] {
+        let message = record(&format!("--for={text}")).unwrap_err();
+        assert!(message.contains("write 10s, 500ms or 2min"), "{message}");
+    }
+    let both = record("--busy --waiting").unwrap();
+    assert!(!both.without_busy && !both.without_waiting);
+    assert!(record("--busy").unwrap().without_waiting);
+    assert!(record("--waiting --pprof=p --folded -").unwrap().prints_folded());
 }
