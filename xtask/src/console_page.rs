@@ -30,7 +30,8 @@ const HEAP_GROWTH_MAX: f64 = 0.5;
 /// The size of a laptop's window, which the pictures have.
 const LAPTOP: (u32, u32) = (1280, 860);
 
-const VIEWS: [&str; 7] = ["overview", "tasks", "graph", "objects", "runtimes", "stalls", "dump"];
+const VIEWS: [&str; 8] =
+    ["overview", "tasks", "graph", "objects", "runtimes", "stalls", "profile", "dump"];
 
 /// Builds the programs and tests the page. With `pictures`, takes the pictures of the guide again
 /// instead.
@@ -220,8 +221,46 @@ fn check_views(page: &mut Page) -> Result<(), String> {
         "document.querySelector('#dump').textContent.includes('What hangs:')",
         "the dump",
     )?;
+    check_profile(page)?;
     println!("    every view shows what it should");
     check_keyboard(page)
+}
+
+fn check_profile(page: &mut Page) -> Result<(), String> {
+    page.evaluate("location.hash = 'profile'")?;
+    let frame = |kind: &str, name: &str| {
+        format!("document.querySelector('#flame-{kind} .frame[aria-label*=\"{name}\"]')")
+    };
+    // Busy by spawn site, and waiting by the function that awaits.
+    for (kind, name) in [("busy", "shown.rs:"), ("waiting", "shown::session")] {
+        let is_drawn = format!("{} !== null", frame(kind, name));
+        page.wait_for(&is_drawn, &format!("{name} in the flame graph of {kind} time"))?;
+    }
+    page.evaluate(&format!(
+        "{}.dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))",
+        frame("waiting", "shown::session")
+    ))?;
+    let width = format!(
+        "+{}.querySelector('rect').getAttribute('width')",
+        frame("waiting", "shown::session")
+    );
+    let is_zoomed = format!(
+        "{width} >= document.querySelector('#flame-waiting svg').getAttribute('width') - 1 && \
+         document.querySelector('#flame-waiting-says').textContent.includes('session')"
+    );
+    page.wait_for(&is_zoomed, "the frame at full width, and its text")?;
+    for (key, way) in [("ArrowUp", "up"), ("ArrowDown", "down")] {
+        page.evaluate(&format!(
+            "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', \
+             {{ key: '{key}', bubbles: true, cancelable: true }}))"
+        ))?;
+        let depth = if key == "ArrowUp" { 0 } else { 1 };
+        page.wait_for(
+            &format!("document.activeElement.dataset.depth === '{depth}'"),
+            &format!("the focus to move {way}"),
+        )?;
+    }
+    Ok(())
 }
 
 fn check_keyboard(page: &mut Page) -> Result<(), String> {

@@ -6,6 +6,7 @@ import { intervals, workers } from "./figures.js";
 import { graph } from "./graph.js";
 import { objects } from "./objects.js";
 import { overview } from "./overview.js";
+import { profile } from "./profile.js";
 import { runtimes } from "./runtimes.js";
 import { Ended, History, Snapshot, ask, program } from "./source.js";
 import { stalls } from "./stalls.js";
@@ -21,7 +22,7 @@ const CHOOSING_MS = 1500;
 const element = (id) => document.getElementById(id);
 
 /** The views, in the order of their tabs. A task has a view, but no tab. */
-const VIEWS = { overview, tasks, graph, objects, runtimes, stalls, dump };
+const VIEWS = { overview, tasks, graph, objects, runtimes, stalls, profile, dump };
 const ALL_VIEWS = { ...VIEWS, task };
 
 /** What views use of this module. */

@@ -73,6 +73,7 @@ const en = {
     objects: "Locks and channels",
     runtimes: "Runtimes",
     stalls: "Stalls",
+    profile: "Profile",
     dump: "Dump",
   },
 
@@ -258,6 +259,16 @@ const en = {
   noStalls: "None while the program was watched. A poll that blocks its thread for more than 2 ms is a stall.",
   stallsNote: "The report says what the thread was doing when it was noticed; the guide’s chapter “Diagnosing a stall” has more.",
 
+  flames: { busy: "Busy", waiting: "Waiting" },
+  flamesAbout: {
+    busy: "How long polls took, by where the task was spawned: the 500 tasks that were polled last, each second",
+    waiting: "How long tasks waited, by stack of awaits: the times of all tasks together, from tasks that are asked each second",
+  },
+  flamesNote:
+    "Of the last minute, while this view was open. Click or Enter: zoom in, Escape: back to all. Arrow keys move between frames. `cargo wakeful profile` writes files for other tools.",
+  flamesNone: "Nothing recorded yet.",
+  flamesForbidden: "WAKEFUL_CONSOLE=nopoll forbids asking tasks where they wait.",
+
   makeDump: "Make a dump",
   makeDumpQuietly: "Without waking tasks",
   dumpWhat: "The text that the program prints on SIGQUIT: what hangs, where, and all tasks in groups.",
@@ -325,6 +336,7 @@ const zh = {
     objects: "锁与通道",
     runtimes: "运行时",
     stalls: "卡顿",
+    profile: "剖析",
     dump: "转储",
   },
 
@@ -530,6 +542,16 @@ const zh = {
 
   noStalls: "观察期间没有。一次 poll 占住线程超过 2 ms 就算卡顿。",
   stallsNote: "报告说明发现时线程在做什么；指南的《查找卡顿》一章有更多说明。",
+
+  flames: { busy: "占用", waiting: "等待" },
+  flamesAbout: {
+    busy: "poll 用了多久，按 spawn 的位置统计：每秒取最近 poll 过的 500 个任务",
+    waiting: "任务等了多久，按 await 的调用栈统计：各任务的时间相加，由每秒询问的任务推算",
+  },
+  flamesNote:
+    "最近一分钟里打开这个视图的时间。点击或按 Enter 放大，Escape 回到全部，方向键在各帧之间移动。`cargo wakeful profile` 可以为其他工具写出文件。",
+  flamesNone: "还没有记录到内容。",
+  flamesForbidden: "WAKEFUL_CONSOLE=nopoll 禁止询问任务在哪里等待。",
 
   makeDump: "生成转储",
   makeDumpQuietly: "不唤醒任务",

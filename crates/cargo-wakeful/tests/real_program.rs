@@ -1,4 +1,4 @@
-//! `cargo wakeful ps`, `dump` and `console` with a program on the runtime: this test program, which
+//! `cargo wakeful ps`, `dump` and `profile` with a program on the runtime: this test program, which
 //! starts itself again.
 
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -22,7 +22,7 @@ macro_rules! file {
     };
 }
 
-const FILES: [(&str, &str, &str); 17] = [
+const FILES: [(&str, &str, &str); 18] = [
     file!(HTML, "index.html"),
     file!(CSS, "style.css"),
     file!(JS, "main.js"),
@@ -39,6 +39,7 @@ const FILES: [(&str, &str, &str); 17] = [
     file!(JS, "objects.js"),
     file!(JS, "runtimes.js"),
     file!(JS, "stalls.js"),
+    file!(JS, "profile.js"),
     file!(JS, "dump.js"),
 ];
 

@@ -1,6 +1,6 @@
-//! The format of pprof, which `pprof`, Grafana Pyroscope, Perfetto and Speedscope read: a message of
-//! protocol buffers, `profile.proto`. It is written here by hand: it needs numbers, and nested
-//! messages with their length.
+//! The format of pprof, which also other tools read: a message of protocol buffers,
+//! `profile.proto`. It is written here by hand: it needs numbers, and nested messages with their
+//! length.
 
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};

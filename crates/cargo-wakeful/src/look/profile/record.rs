@@ -5,9 +5,9 @@
 //! last look and its end is not known.
 //!
 //! *Waiting* time is sampled: a part of the waiting tasks is asked for its stack, and each stack
-//! stands for its share of all that wait, for the time since tasks were asked before. The polls that
-//! this takes are not part of busy time: the program is looked at before and after, and what lies
-//! between is left out. The rest is scaled up to the whole time.
+//! stands for its share of all that wait, for the time since tasks were asked before. The polls
+//! that this takes are not part of busy time: the program is looked at before and after, and what
+//! lies between is left out. The rest is scaled up to the whole time.
 
 use std::collections::HashMap;
 use std::thread;
