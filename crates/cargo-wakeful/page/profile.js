@@ -148,9 +148,10 @@ function drawKind(kind, root, place, page) {
 
 function frame(of, { depth, x, size }, total, text) {
   const room = Math.floor((size - 8) / LETTER);
-  // The end of a path says more than its beginning.
-  const label = of.name.length <= room ? of.name : room > 3 ? `…${of.name.slice(1 - room)}` : "";
   const says = `${of.name} · ${text.us(of.us)} · ${text.percent(of.us / total)}`;
+  // The end of a path says more than its beginning.
+  const whole = of.key ? of.name : says;
+  const label = whole.length <= room ? whole : room > 3 ? `…${whole.slice(1 - room)}` : "";
   const shade = [...of.name].reduce((sum, letter) => sum + letter.codePointAt(0), 0) % SHADES;
   return svg("g", { class: `frame shade${shade}`, role: "button", tabindex: -1, "data-key": of.key, "data-depth": depth, "data-x": x, "aria-label": says },
     svg("rect", { x, y: depth * ROW, width: Math.max(size - 1, 0.5), height: ROW - 1, rx: 2 }),

@@ -261,7 +261,7 @@ const en = {
 
   flames: { busy: "Busy", waiting: "Waiting" },
   flamesAbout: {
-    busy: "How long polls took, by where the task was spawned: the 500 tasks that were polled last, each second",
+    busy: "How long polls took, by where the task was spawned: the 500 tasks that were polled last, each second. Includes the polls that answer where tasks wait",
     waiting: "How long tasks waited, by stack of awaits: the times of all tasks together, from tasks that are asked each second",
   },
   flamesNote:
@@ -545,7 +545,7 @@ const zh = {
 
   flames: { busy: "占用", waiting: "等待" },
   flamesAbout: {
-    busy: "poll 用了多久，按 spawn 的位置统计：每秒取最近 poll 过的 500 个任务",
+    busy: "poll 用了多久，按 spawn 的位置统计：每秒取最近 poll 过的 500 个任务。包括回答询问的 poll",
     waiting: "任务等了多久，按 await 的调用栈统计：各任务的时间相加，由每秒询问的任务推算",
   },
   flamesNote:
