@@ -109,12 +109,13 @@ impl Program {
         Status::unavailable(format!("process {} has ended or closed the connection", self.pid))
     }
 
-    /// Asks for all tasks and objects. Wakes no task.
+    /// Asks for all tasks and objects. The program asks tasks that wait for these who holds them, by
+    /// a poll more, unless it was started with `WAKEFUL_CONSOLE=nopoll`.
     pub async fn look(&mut self) -> Result<Look, Status> {
         let summary = self.ask(json!({ "get": "summary" })).await?;
         let number = |name: &str| summary[name].as_u64().unwrap_or_default();
         let recorded_since_us = number("time_us").saturating_sub(number("watched_us"));
-        let mut objects = self.ask(json!({ "get": "objects", "ask": false })).await?;
+        let mut objects = self.ask(json!({ "get": "objects" })).await?;
         let mut look = Look {
             time_us: 0,
             recorded_since_us,
