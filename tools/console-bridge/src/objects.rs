@@ -6,11 +6,15 @@ use console_api::async_ops::{self, AsyncOp};
 use console_api::field::Value as FieldValue;
 use console_api::resources::{self, Resource, resource};
 use console_api::{Attribute, PollStats};
+use prost_types::Timestamp;
 use serde_json::Value;
 
 use crate::program::Look;
 use crate::task;
 use crate::wire::{Clock, Target, duration, id};
+
+/// By how much a time that is computed from an age may differ from look to look.
+const ROUNDING_US: u64 = 1_000;
 
 /// Returns the number of an object.
 pub fn number_of(object: &Value) -> Option<u64> {
@@ -57,6 +61,8 @@ fn actors(name: &str, ids: &Value) -> Option<Attribute> {
 pub struct Operations {
     ids: HashMap<Wait, u64>,
     next: u64,
+    /// When the last look was.
+    looked_us: u64,
 }
 
 /// A task that waits for an object in some way.
@@ -93,19 +99,28 @@ impl Operations {
                 continue;
             }
             let wait = Wait { task, object, kind: row["wait"].to_string() };
-            let number = before.get(&wait).copied().unwrap_or_else(|| {
+            let since_us = since_us(row, look);
+            // If it has changed since the last look, the task waits for the same thing again.
+            let same = before.get(&wait).filter(|_| since_us <= self.looked_us + ROUNDING_US);
+            let number = same.copied().unwrap_or_else(|| {
                 self.next += 1;
                 self.next
             });
-            operations.push(operation(number, &wait, row, look, clock));
+            let created_at = clock.at(since_us);
+            operations.push(operation(number, &wait, row, created_at));
             self.ids.insert(wait, number);
         }
+        self.looked_us = look.time_us;
         operations
     }
 }
 
-fn operation(number: u64, wait: &Wait, row: &Value, look: &Look, clock: Clock) -> Operation {
-    let since_us = look.time_us.saturating_sub(row["unchanged_us"].as_u64().unwrap_or_default());
+/// Returns since when a task is known to wait.
+fn since_us(row: &Value, look: &Look) -> u64 {
+    look.time_us.saturating_sub(row["unchanged_us"].as_u64().unwrap_or_default())
+}
+
+fn operation(number: u64, wait: &Wait, row: &Value, created_at: Timestamp) -> Operation {
     let op = AsyncOp {
         id: Some(id(number)),
         metadata: Some(Target::Wait.id()),
@@ -114,7 +129,7 @@ fn operation(number: u64, wait: &Wait, row: &Value, look: &Look, clock: Clock) -
         resource_id: Some(id(wait.object)),
     };
     let stats = async_ops::Stats {
-        created_at: Some(clock.at(since_us)),
+        created_at: Some(created_at),
         dropped_at: None,
         task_id: Some(id(wait.task)),
         poll_stats: Some(PollStats { busy_time: Some(duration(0)), ..PollStats::default() }),
@@ -153,18 +168,21 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_keeps_its_id_while_the_task_waits() {
-        let waits = |task: u64| {
+    fn an_operation_keeps_its_id_while_nothing_changes() {
+        let waits = |task: u64, unchanged_us: u64| {
             json!({ "id": task, "state": "waiting", "object": "7f03", "wait": "mutex",
-                "waits_for": "mutex 1", "unchanged_us": 1_000_000 })
+                "waits_for": "mutex 1", "unchanged_us": unchanged_us })
         };
         let mut operations = Operations::default();
-        let mut ids = |rows: Vec<Value>| -> Vec<u64> {
-            let found = operations.of(&look(rows), clock(), |object| object == 0x7f03);
+        let mut ids = |time_us: u64, rows: Vec<Value>| -> Vec<u64> {
+            let look = Look { time_us, ..look(rows) };
+            let found = operations.of(&look, clock(), |object| object == 0x7f03);
             found.iter().map(|operation| operation.op.id.unwrap().id).collect()
         };
-        assert_eq!(ids(vec![waits(4), waits(5)]), [1, 2]);
-        assert_eq!(ids(vec![waits(5)]), [2]);
-        assert_eq!(ids(vec![waits(4), waits(5)]), [3, 2]);
+        assert_eq!(ids(1_000_000, vec![waits(4, 0), waits(5, 0)]), [1, 2]);
+        assert_eq!(ids(2_000_000, vec![waits(4, 999_999), waits(5, 1_000_000)]), [1, 2]);
+        assert_eq!(ids(3_000_000, vec![waits(5, 2_000_000)]), [2]);
+        assert_eq!(ids(4_000_000, vec![waits(4, 0), waits(5, 3_000_000)]), [3, 2]);
+        assert_eq!(ids(5_000_000, vec![waits(4, 20_000), waits(5, 4_000_000)]), [4, 2]);
     }
 }

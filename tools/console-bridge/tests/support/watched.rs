@@ -127,7 +127,9 @@ fn figures(counts: &Counts) -> [u64; 3] {
 }
 
 async fn work(mut stages: watch::Receiver<Stage>, rested: mpsc::Sender<()>) {
-    stages.wait_for(|stage| *stage != Stage::Wait).await.unwrap();
+    if stages.wait_for(|stage| *stage != Stage::Wait).await.is_err() {
+        return;
+    }
     while *stages.borrow() == Stage::Work {
         let begun = Instant::now();
         while begun.elapsed() < POLL_TIME {
@@ -147,7 +149,9 @@ async fn hold(lock: Arc<Mutex<()>>, locked: oneshot::Sender<()>) {
 
 /// Wakes itself some times.
 async fn yield_often(mut stages: watch::Receiver<Stage>) {
-    stages.wait_for(|stage| *stage != Stage::Wait).await.unwrap();
+    if stages.wait_for(|stage| *stage != Stage::Wait).await.is_err() {
+        return;
+    }
     for _ in 0..20 {
         yield_now().await;
     }
