@@ -122,9 +122,7 @@ fn ecosystem_large() -> Result<(), String> {
 
 /// Tests `tools/console-bridge`, a workspace that no other package depends on.
 fn console_bridge() -> Result<(), String> {
-    let bridge = repo::root().join("tools/console-bridge");
-    let steps = ["clippy --locked --all-targets -- -D warnings", "test --locked"];
-    steps.iter().try_for_each(|args| Cargo::new(&bridge, args).run())
+    Cargo::new(&repo::root().join("tools/console-bridge"), "test --locked").run()
 }
 
 fn cargo(args: &str) -> Cargo {

@@ -1,11 +1,12 @@
 //! What one client sees: each look at the program becomes updates for it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use console_api::async_ops::{self, AsyncOp, AsyncOpUpdate};
 use console_api::instrument::Update;
 use console_api::resources::{self, Resource, ResourceUpdate};
 use console_api::tasks::{self, Task, TaskUpdate};
+use prost::Message;
 use prost_types::Timestamp;
 
 use crate::objects::{self, Operations};
@@ -14,12 +15,11 @@ use crate::sent::Sent;
 use crate::task;
 use crate::wire::{Clock, metadata};
 
-/// The limit on new things of each kind in an update. A client accepts 4 MiB; with the longest
-/// names and types a task has about 2 KiB.
-const NEW_MAX: usize = 1_000;
+/// The limit on the size of an update, in bytes. A client accepts 4 MiB.
+const UPDATE_MAX: usize = 3 << 20;
 
-/// The limit on figures of each kind in an update. They are about 150 bytes each.
-const STATS_MAX: usize = 10_000;
+/// What the keys of figures and the lengths of all parts may take, in bytes.
+const FRAME: usize = 32;
 
 /// What a client has been told.
 pub struct View {
@@ -34,27 +34,33 @@ pub struct View {
 /// What is new of one kind of things.
 struct Changes<N, S> {
     /// The new ones, with their figures.
-    new: Vec<(N, u64, S)>,
+    new: VecDeque<(N, u64, S)>,
     /// Figures of the others.
-    stats: Vec<(u64, S)>,
+    stats: VecDeque<(u64, S)>,
 }
 
 impl<N, S> Default for Changes<N, S> {
     fn default() -> Changes<N, S> {
-        Changes { new: Vec::new(), stats: Vec::new() }
+        Changes { new: VecDeque::new(), stats: VecDeque::new() }
     }
 }
 
-impl<N, S> Changes<N, S> {
-    /// Removes as much as fits into an update.
-    fn take(&mut self) -> (Vec<N>, HashMap<u64, S>) {
-        let stats = self.stats.drain(..self.stats.len().min(STATS_MAX));
-        let mut stats: HashMap<u64, S> = stats.collect();
-        let new = self.new.drain(..self.new.len().min(NEW_MAX)).map(|(new, id, figures)| {
-            stats.insert(id, figures);
-            new
-        });
-        let new = new.collect();
+impl<N: Message, S: Message> Changes<N, S> {
+    /// Removes as much as fits into `space` bytes, and takes that from `space`.
+    fn take(&mut self, space: &mut usize) -> (Vec<N>, HashMap<u64, S>) {
+        let (mut new, mut stats) = (Vec::new(), HashMap::new());
+        while *space > 0 {
+            if let Some((thing, id, figures)) = self.new.pop_front() {
+                *space = space.saturating_sub(thing.encoded_len() + figures.encoded_len() + FRAME);
+                new.push(thing);
+                stats.insert(id, figures);
+            } else if let Some((id, figures)) = self.stats.pop_front() {
+                *space = space.saturating_sub(figures.encoded_len() + FRAME);
+                stats.insert(id, figures);
+            } else {
+                break;
+            }
+        }
         (new, stats)
     }
 
@@ -86,9 +92,10 @@ impl View {
         while updates.is_empty()
             || !(tasks.is_empty() && resources.is_empty() && operations.is_empty())
         {
-            let (new_tasks, task_stats) = tasks.take();
-            let (new_resources, resource_stats) = resources.take();
-            let (new_async_ops, operation_stats) = operations.take();
+            let mut space = UPDATE_MAX;
+            let (new_tasks, task_stats) = tasks.take(&mut space);
+            let (new_resources, resource_stats) = resources.take(&mut space);
+            let (new_async_ops, operation_stats) = operations.take(&mut space);
             updates.push(Update {
                 now: Some(now),
                 task_update: Some(TaskUpdate {
@@ -124,8 +131,8 @@ impl View {
             let stats = task::stats(row, look, self.clock, told);
             let Some(stats) = self.tasks.note(id, stats) else { continue };
             match new {
-                Some(new) => changes.new.push((new, id, stats)),
-                None => changes.stats.push((id, stats)),
+                Some(new) => changes.new.push_back((new, id, stats)),
+                None => changes.stats.push_back((id, stats)),
             }
         }
         changes.stats.extend(self.tasks.end(look.is_of_one_moment, now));
@@ -145,8 +152,8 @@ impl View {
             let stats = objects::stats(row, look, self.clock);
             let Some(stats) = self.resources.note(id, stats) else { continue };
             match new {
-                Some(new) => changes.new.push((new, id, stats)),
-                None => changes.stats.push((id, stats)),
+                Some(new) => changes.new.push_back((new, id, stats)),
+                None => changes.stats.push_back((id, stats)),
             }
         }
         changes.stats.extend(self.resources.end(true, now));
@@ -166,8 +173,8 @@ impl View {
             let is_new = self.operations.get(id).is_none();
             let Some(stats) = self.operations.note(id, operation.stats) else { continue };
             match is_new {
-                true => changes.new.push((operation.op, id, stats)),
-                false => changes.stats.push((id, stats)),
+                true => changes.new.push_back((operation.op, id, stats)),
+                false => changes.stats.push_back((id, stats)),
             }
         }
         changes.stats.extend(self.operations.end(true, now));
@@ -197,15 +204,25 @@ mod tests {
     }
 
     #[test]
-    fn many_tasks_are_told_in_several_updates() {
-        let updates = view().updates(&look(1_000, (1..=2_500).map(waiting)));
+    fn many_tasks_are_told_in_updates_that_a_client_accepts() {
+        let mut row = waiting(0);
+        row["type"] = json!("x".repeat(1_000));
+        let rows = (1..=20_000).map(|id| {
+            let mut row = row.clone();
+            row["id"] = json!(id);
+            row
+        });
+        let updates = view().updates(&look(1_000, rows));
         let of = |update: &Update| update.task_update.clone().unwrap();
         let counts = updates.iter().map(|update| of(update).new_tasks.len());
-        assert_eq!(counts.collect::<Vec<_>>(), [1_000, 1_000, 500]);
+        assert_eq!(counts.sum::<usize>(), 20_000);
+        assert!((2..10).contains(&updates.len()), "{}", updates.len());
         for update in &updates {
+            assert!(update.encoded_len() < 4 << 20, "{}", update.encoded_len());
             // A client ignores new tasks without figures.
-            for task in of(update).new_tasks {
-                assert!(of(update).stats_update.contains_key(&task.id.unwrap().id));
+            let tasks = of(update);
+            for task in &tasks.new_tasks {
+                assert!(tasks.stats_update.contains_key(&task.id.unwrap().id));
             }
         }
         let with_metadata = updates.iter().filter(|update| update.new_metadata.is_some());
