@@ -30,6 +30,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("examples-on-tokio", examples_on_tokio),
         ("raft", raft),
         ("ecosystem-large", ecosystem_large),
+        ("console-bridge", console_bridge),
         ("crates", crates::ci),
         ("faults", || faults::run(&[])),
         ("leaks", || faults::run_leaks(&[])),
@@ -78,9 +79,16 @@ fn test_with_servers() -> Result<(), String> {
 /// Checks the format of all workspaces.
 fn fmt() -> Result<(), String> {
     let root = repo::root();
-    let others =
-        ["bench", "bench/manycore", "ecosystem/data", "ecosystem/large", "examples/raft", "fuzz"]
-            .map(|dir| root.join(dir));
+    let others = [
+        "bench",
+        "bench/manycore",
+        "ecosystem/data",
+        "ecosystem/large",
+        "examples/raft",
+        "fuzz",
+        "tools/console-bridge",
+    ]
+    .map(|dir| root.join(dir));
     let workspaces: Vec<PathBuf> = [root].into_iter().chain(others).collect();
     workspaces.iter().try_for_each(|dir| Cargo::new(dir, "fmt --all --check").run())
 }
@@ -110,6 +118,11 @@ fn raft() -> Result<(), String> {
 /// Tests `ecosystem/large`, a workspace that is built with `--cfg tokio_unstable`.
 fn ecosystem_large() -> Result<(), String> {
     Cargo::new(&repo::root().join("ecosystem/large"), "test --locked").run()
+}
+
+/// Tests `tools/console-bridge`, a workspace that no other package depends on.
+fn console_bridge() -> Result<(), String> {
+    Cargo::new(&repo::root().join("tools/console-bridge"), "test --locked").run()
 }
 
 fn cargo(args: &str) -> Cargo {
