@@ -78,13 +78,16 @@ impl Drop for RestoreCallback {
 /// the tasks of a `LocalSet` are not traced.
 ///
 /// ```
-/// use std::{future::Future, pin::pin, task::Poll};
+/// use std::{future::Future, mem::replace, pin::pin};
 /// use wakeful::runtime::dump::trace_with;
 ///
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let mut yields = pin!(wakeful::task::yield_now());
-/// let mut leaves = 0;
+/// let (mut is_traced, mut leaves) = (false, 0);
 /// std::future::poll_fn(|cx| {
+///     if replace(&mut is_traced, true) {
+///         return yields.as_mut().poll(cx);
+///     }
 ///     trace_with(|| yields.as_mut().poll(cx), |_| leaves += 1)
 /// })
 /// .await;
