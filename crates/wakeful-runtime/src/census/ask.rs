@@ -147,10 +147,10 @@ fn choose(snapshot: &Snapshot, which: Ask<'_>) -> Vec<u64> {
             Ask::Suspects => has_waited && actor.leaves.is_none() && waits_for_others(actor),
             Ask::These(ids) => has_waited && ids.contains(&actor.id),
             Ask::All | Ask::Spread(_) => has_waited,
-            Ask::Moving => actor.state != ActorState::Running,
+            Ask::Moving => true,
         };
         // A task without a waker has lost it. A poll might set it going, and hide that.
-        let may_be_polled = actor.state == ActorState::Queued || actor.wakers != Some(0);
+        let may_be_polled = actor.state != ActorState::Waiting || actor.wakers != Some(0);
         if is_wanted && may_be_polled && can_be_polled(snapshot, actor) {
             let [site, kind, detail] = group_of(actor);
             suspects.push([site, kind, detail, actor.id]);
